@@ -1,6 +1,6 @@
 """Build of the engine's shared library. pyproject.toml declares the rest of the project.
 
-Every engine/**/*.pyx becomes one module. All modules are linked into one library,
+Every .pyx of ROOMS becomes one module. All modules are linked into one library,
 engine/_library*.so, from which engine/_modules.py imports them. The library contains shared code
 once, and calls between modules are direct. There are three kinds of build:
 
@@ -30,6 +30,8 @@ from setuptools.modified import newer_group
 
 ROOT = Path(__file__).parent
 LIBRARY = "engine._library"
+#: folders with compiled modules
+ROOMS = ("engine", "adapters/text_path")
 #: Cython's own helpers (memoryviews, coroutines), shared by all modules
 HELPERS = "engine._cython_helpers"
 #: generated: the names of the library's modules
@@ -175,12 +177,13 @@ def sources() -> dict[str, Path]:
         ValueError: two modules have the same last name, which the linker would not distinguish.
     """
     found: dict[str, Path] = {}
-    for path in sorted(path.relative_to(ROOT) for path in (ROOT / "engine").rglob("*.pyx")):
+    paths = [path for room in ROOMS for path in (ROOT / room).rglob("*.pyx")]
+    for path in sorted(path.relative_to(ROOT) for path in paths):
         found[".".join(path.with_suffix("").parts)] = path
     names = [name.rpartition(".")[2] for name in found]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ValueError(f"two modules of the engine have one name: {', '.join(sorted(twice))}")
+        raise ValueError(f"two modules of the library have one name: {', '.join(sorted(twice))}")
     return found
 
 

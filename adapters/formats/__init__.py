@@ -37,7 +37,15 @@ from .output_spec import (
     Tool,
 )
 from .parts import CONTENT, Kind, Origin, Role
-from .reading.deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
+from .reading.deltas import (
+    ContentDelta,
+    Delta,
+    ReasoningDelta,
+    TextDelta,
+    ToolArguments,
+    ToolInput,
+    ToolStart,
+)
 from .reading.input_reader import StringReader
 from .reading.reader import Reader
 from .reading.traced_reader import TracedReader

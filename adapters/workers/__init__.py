@@ -19,6 +19,8 @@ from .base import (
     Receive,
     Run,
     SamplingOptions,
+    TextPath,
+    TextRun,
     TokenLogprob,
     Worker,
     WorkerError,

@@ -17,7 +17,7 @@ Not here         text (the engine's parser makes it from ids), retries, balancin
                  app's).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -263,6 +263,43 @@ class Run(Protocol):
 
     def resume(self) -> None:
         """Ask for chunks again."""
+
+
+class TextPath(Protocol):
+    """A way past the receiver for what only adds text to the answer (adapters.text_path)."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    @property
+    def is_entered(self) -> bool: ...
+
+    #: while it is entered: ids so far, ids until the limit, and counts of the last event
+    @property
+    def seen(self) -> int: ...
+    @property
+    def left(self) -> int: ...
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def cached_tokens(self) -> int: ...
+
+    def enter(self, seen: int, left: int, least_prompt: int, stops: Collection[int]) -> None:
+        """Take over the numbers of a stream. ``stops``: ids that end the answer."""
+
+    def push(self, data: bytes) -> int:
+        """Take whole events at the front of ``data``, and return how many bytes they have."""
+
+    def leave(self) -> None:
+        """Give the numbers back."""
+
+
+class TextRun:
+    """The base of runs that pass plain text on by ``text_path`` while it is open; it is set before
+    ``wait``.
+    """
+
+    text_path: TextPath | None = None
 
 
 class Worker(Protocol):

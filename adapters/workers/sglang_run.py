@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from .base import Generation, Receive, WorkerError
+from .base import Generation, Receive, TextPath, TextRun, WorkerError
 from .http_client import MAX_ANSWER_BYTES, Exchange, HttpClient, WholeAnswer
 from .sglang_errors import LessRoom, server_error
 from .sglang_wire import PIECE, StreamReader, request_body, request_id
@@ -54,7 +54,7 @@ class Server(Protocol):
         """Return the error of a server that reads other specs; None: it is another one."""
 
 
-class SGLangRun:
+class SGLangRun(TextRun):
     """See Run."""
 
     def __init__(self, server: Server, generation: Generation, receive: Receive) -> None:
@@ -162,6 +162,11 @@ class SGLangRun:
 
     def on_data(self, data: bytes) -> None:
         """Read what arrived together. Raises WorkerError, and what the receiver raises."""
+        path = self.text_path
+        if path is not None and (path.is_open or path.is_entered):
+            data = self._behind(path, data)
+            if not data:
+                return
         if self._refusal is not None:
             self._refusal.on_data(data)
             return
@@ -180,6 +185,19 @@ class SGLangRun:
             self._has_ended = True
         if (is_over or self._has_ended) and self._exchange is not None:
             self._exchange.stop(is_ending=self._reader.finished)
+
+    def _behind(self, path: TextPath, data: bytes) -> bytes:
+        """Return what a path leaves of ``data``."""
+        if path.is_open and self._decoder.is_between_events:
+            if not path.is_entered:
+                self._reader.enter(path)
+            used = path.push(data)
+            if used:
+                self._idle = 0
+                data = data[used:]
+        if data and path.is_entered:
+            self._reader.leave(path)
+        return data
 
     def _has_all(self, payloads: list[bytes]) -> bool:
         """Pass on a chunk, and return whether the receiver needs no other."""

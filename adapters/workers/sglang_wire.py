@@ -29,6 +29,7 @@ from .base import (
     PromptImage,
     PromptTooLong,
     SamplingOptions,
+    TextPath,
     TokenLogprob,
     WorkerError,
 )
@@ -205,6 +206,18 @@ class StreamReader:
             is_last = chunk is not None and chunk.finish_reason is not None
             return chunk, None if is_last else error
         return self._chunk(ids) if count else None, None
+
+    def enter(self, path: TextPath) -> None:
+        """Let a path read what comes next."""
+        path.enter(self._seen, self._left, self._least_prompt, self._stops)
+
+    def leave(self, path: TextPath) -> None:
+        """Read on behind a path."""
+        path.leave()
+        if path.seen > self._seen:
+            self._seen = self._total = path.seen
+            self._left = path.left
+            self._prompt, self._cached = path.prompt_tokens, path.cached_tokens
 
     def _take(self, payload: bytes, ids: list[int]) -> None:
         """Read one event, and add its new ids.

@@ -26,6 +26,11 @@ class EventDecoder:
         self._size = 0
         self._maximum = max_event_bytes
 
+    @property
+    def is_between_events(self) -> bool:
+        """Return whether the next byte begins a line."""
+        return not self._parts
+
     def push(self, data: bytes) -> list[bytes]:
         lines = data.split(b"\n")
         rest = lines.pop()

@@ -1,7 +1,7 @@
 """The request for a generation, and a worker's chunks as the deltas of its answer."""
 
 from .choice_decoder import ChoiceDecoder, ChoiceDeltas, ChoiceEnd, ChoiceItem
-from .choices import Batch, Choice, Choices
+from .choices import Batch, Choice, Choices, TextWriter, WriteText
 from .content_logprobs import ContentLogprobs, ContentToken
 from .content_stops import ContentStops
 from .foreign_parser import ForeignParser, token_node_ids

@@ -9,13 +9,12 @@ metrics count.
 Invariant    an answer that a stop token ended is a whole word of its grammar.
 """
 
-from array import array
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from adapters.formats import Delta, Reader, ToolStart
+from adapters.formats import Delta, Reader, TextDelta, ToolStart
+from adapters.text_path import TextPath, TokenStarts
 from adapters.workers import Chunk
 from engine import Event, ParseDivergence, Parser
 
@@ -79,9 +78,28 @@ class ChoiceDecoder:
         self._tokens = tokens
         self._logprobs = logprobs
         self._called = False
-        #: of each token, its first byte in the answer
-        self._starts = array("Q")
-        self._size = 0
+        self._starts = TokenStarts()
+        self._path: TextPath | None = None
+
+    def text_path(self, on_tokens: Callable[[int, int, int], None]) -> TextPath | None:
+        """Return a path for the plain text of this choice; None: there is none, since each of its
+        tokens has a log probability, its text is searched for stop strings, or it is not parsed.
+
+        ``on_tokens``: called with (new tokens, tokens of the prompt, those that were cached).
+        """
+        if isinstance(self._parser, Parser) and self._logprobs is None and not self._stops.any:
+            self._path = TextPath(self._parser, self._starts, on_tokens)
+        return self._path
+
+    def next_text(self) -> TextDelta | None:
+        """Return the delta, still empty, to which plain text adds now; None: text may be more."""
+        node = self._parser.text_node() if isinstance(self._parser, Parser) else None
+        return None if node is None else self._reader.next_text(node)
+
+    @property
+    def holds_newlines(self) -> bool:
+        """Return whether line feeds at the end of text are held back now."""
+        return self._reader.holds_newlines
 
     def feed(self, chunk: Chunk) -> tuple[ChoiceDeltas, ChoiceEnd | None]:
         """Return the deltas of a chunk, and the end of the choice if the chunk was the last one, or
@@ -91,17 +109,15 @@ class ChoiceDecoder:
             ParseDivergence: the output does not fit its grammar.
         """
         parser, reader, stops = self._parser, self._reader, self._stops
+        if self._path is not None:
+            reader.pass_over(self._path.close())
         logprobs, finish = self._logprobs, chunk.finish_reason
         if logprobs is None:
             events = _events(parser, chunk.token_ids)
         else:
             events = logprobs.feed(parser, chunk)
         deltas = stops.cut(reader.feed(events))
-        starts, size, tokens = self._starts, self._size, self._tokens
-        for number in chunk.token_ids:
-            starts.append(size)
-            size += len(tokens[number])
-        self._size = size
+        self._starts.take(chunk.token_ids, self._tokens)
         if finish is not None:
             deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
             deltas += stops.flush()
@@ -116,7 +132,6 @@ class ChoiceDecoder:
         return shown, self._end(chunk)
 
     def _end(self, chunk: Chunk) -> ChoiceEnd:
-        starts, size = self._starts, self._size
         length = chunk.finish_reason == "length" and not self._stops.hit
         return ChoiceEnd(
             "length" if length else "stop",
@@ -124,10 +139,7 @@ class ChoiceDecoder:
             chunk.completion_tokens,
             self._called,
             chunk.cached_tokens,
-            sum(
-                bisect_left(starts, size if end is None else end) - bisect_left(starts, begin)
-                for begin, end in self._reader.thoughts
-            ),
+            sum(self._starts.between(begin, end) for begin, end in self._reader.thoughts),
             self._stops.ended_by,
         )
 

@@ -23,6 +23,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from adapters.formats import TextDelta
+from adapters.text_path import TextPath
 from adapters.workers import Chunk, Receive
 
 from .choice_decoder import ChoiceDecoder, ChoiceDeltas, ChoiceEnd, ChoiceItem
@@ -34,8 +36,16 @@ Batch = Sequence[tuple[int, ChoiceItem]]
 WAITING = 32
 
 
+#: makes the event of a text, and takes it
+TextWriter = tuple[Callable[[str], bytes], Callable[[bytes], None]]
+#: returns the writer of texts that add to a delta of a choice; None: it has none
+WriteText = Callable[[int, TextDelta], TextWriter | None]
+
+
 class Flow(Protocol):
-    """Chunks that can be paused."""
+    """Chunks that can be paused. ``text_path``: for plain text, which then is in no chunk."""
+
+    text_path: TextPath | None
 
     def pause(self) -> None: ...
 
@@ -53,6 +63,8 @@ class Choice:
         generate: runs its generation.
         decoder: makes the decoder of one attempt.
         on_chunk: called with each chunk.
+        on_tokens: called instead where text passes by a path, with (new tokens, tokens of the
+            prompt, those that were cached); None: no path may be used.
     """
 
     def __init__(
@@ -60,28 +72,42 @@ class Choice:
         generate: Generate,
         decoder: Callable[[], ChoiceDecoder],
         on_chunk: Callable[[Chunk], None] = lambda chunk: None,
+        on_tokens: Callable[[int, int, int], None] | None = None,
     ) -> None:
         self._generate = generate
         self._decoder = decoder
         self._on_chunk = on_chunk
+        self._on_tokens = on_tokens
+        self._write_text: Callable[[TextDelta], TextWriter | None] = lambda delta: None
         self._deliver: Callable[[ChoiceDeltas], None] = lambda deltas: None
         self._attempt: Flow | None = None
         self._is_paused = False
         self._last: tuple[ChoiceDeltas, ChoiceEnd] | None = None
 
     async def run(
-        self, deliver: Callable[[ChoiceDeltas], None]
+        self,
+        deliver: Callable[[ChoiceDeltas], None],
+        write_text: Callable[[TextDelta], TextWriter | None],
     ) -> tuple[ChoiceDeltas, ChoiceEnd] | None:
         """Call ``deliver`` with the deltas of each chunk but the last, and return those and the
         end. Raises what the generation raised.
+
+        ``write_text`` returns the writer of plain text that adds to a delta; None: deliver it.
         """
-        self._deliver = deliver
+        self._deliver, self._write_text = deliver, write_text
         try:
             await self._generate(self._begin)
             return self._last
         finally:
             # else they and this would hold each other
-            self._attempt, self._deliver = None, lambda deltas: None
+            self.close_path()
+            self._attempt = None
+            self._deliver, self._write_text = lambda deltas: None, lambda delta: None
+
+    def close_path(self) -> None:
+        """Let no more text pass by the path."""
+        if self._attempt is not None and self._attempt.text_path is not None:
+            self._attempt.text_path.close()
 
     def pause(self) -> None:
         self._is_paused = True
@@ -98,17 +124,28 @@ class Choice:
         if self._is_paused:
             attempt.pause()
         decoder, on_chunk, deliver = self._decoder(), self._on_chunk, self._deliver
+        path = None if self._on_tokens is None else decoder.text_path(self._on_tokens)
+        attempt.text_path = path
 
         def receive(chunk: Chunk) -> bool:
             on_chunk(chunk)
             deltas, end = decoder.feed(chunk)
             if end is None:
                 deliver(deltas)
+                if path is not None:
+                    self._open(path, decoder)
                 return True
             self._last = deltas, end
             return False
 
         return receive
+
+    def _open(self, path: TextPath, decoder: ChoiceDecoder) -> None:
+        """Let plain text pass by the path, if it may."""
+        delta = decoder.next_text()
+        writer = None if delta is None else self._write_text(delta)
+        if writer is not None:
+            path.open(*writer, holds_newlines=decoder.holds_newlines)
 
 
 class Choices:
@@ -120,6 +157,7 @@ class Choices:
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[int, ChoiceItem]] = []
         self._take: Callable[[Batch], None] | None = None
+        self._write_text: WriteText = lambda number, delta: None
         #: choices without their first item, and without their end
         self._silent = {*range(len(choices))}
         self._open = len(choices)
@@ -148,20 +186,26 @@ class Choices:
             raise
         return not self._silent
 
-    async def send_to(self, take: Callable[[Batch], None]) -> None:
+    async def send_to(
+        self,
+        take: Callable[[Batch], None],
+        write_text: WriteText = lambda number, delta: None,
+    ) -> None:
         """Call ``take`` with the items, first with those that wait, until every choice has ended.
         Call it once, after ``start``. Raises what a choice raised; nothing is taken behind it.
+
+        Text that adds to a delta of a choice may go to what ``write_text`` returns instead.
         """
         waiting, self._waiting = self._waiting, []
         if waiting:
             take(waiting)
         if not self._failures and not self._has_ended.is_set():
-            self._take = take
+            self._take, self._write_text = take, write_text
             if not self._is_paused:
                 for choice in self._choices:
                     choice.resume()
             await self._has_ended.wait()
-        self._take = None
+        self._end_taking()
         if self._failures:
             raise self._failures.pop()
 
@@ -180,7 +224,7 @@ class Choices:
 
     async def aclose(self) -> None:
         """Cancel the choices that still run, and wait for them."""
-        self._take = None
+        self._end_taking()
         if not self._is_closing:
             # once: a second one would interrupt the end of a generation
             self._is_closing = True
@@ -196,7 +240,10 @@ class Choices:
     async def _run(self, number: int, choice: Choice) -> None:
         try:
             async with asyncio.timeout(self._timeout):
-                last = await choice.run(lambda deltas: self._deliver(number, (deltas,)))
+                last = await choice.run(
+                    lambda deltas: self._deliver(number, (deltas,)),
+                    lambda delta: self._write_text(number, delta),
+                )
             self._open -= 1
             if last is not None:
                 self._deliver(number, last)
@@ -212,6 +259,11 @@ class Choices:
         elif not self._failures:
             self._wait(number, batch)
 
+    def _end_taking(self) -> None:
+        self._take, self._write_text = None, lambda number, delta: None
+        for choice in self._choices:
+            choice.close_path()
+
     def _wait(self, number: int, batch: Batch) -> None:
         """Keep items until ``send_to``."""
         self._waiting += batch
@@ -226,7 +278,7 @@ class Choices:
 
     def _fail(self, error: Exception) -> None:
         """Keep the first failure, which ends the answer."""
-        self._take = None
+        self._end_taking()
         self._failures = self._failures or [error]
         self._has_ended.set()
         self._has_begun.set()

@@ -31,6 +31,11 @@ class ContentStops:
         self._held = b""
 
     @property
+    def any(self) -> bool:
+        """Whether there are stop strings."""
+        return self._has_stops
+
+    @property
     def hit(self) -> bool:
         """Whether the answer has ended."""
         return self.ended_by is not None

@@ -115,12 +115,18 @@ class RequestRecord:
 
     def count(self, chunk: Chunk) -> None:
         """Count the tokens of a worker's chunk; the prompt counts once for all choices."""
+        self.count_tokens(len(chunk.token_ids), chunk.prompt_tokens, chunk.cached_tokens)
+
+    def count_tokens(self, new: int, prompt: int, cached: int) -> None:
+        """Count new tokens; the prompt, and its part that was cached, count once."""
         self.last_token_at = time.perf_counter()
         if self.first_token_at is None:
             self.first_token_at, self.phase = self.last_token_at, "answering"
-        self.prompt_tokens = max(self.prompt_tokens, chunk.prompt_tokens)
-        self.cached_tokens = max(self.cached_tokens, chunk.cached_tokens)
-        self.completion_tokens += len(chunk.token_ids)
+        if prompt > self.prompt_tokens:
+            self.prompt_tokens = prompt
+        if cached > self.cached_tokens:
+            self.cached_tokens = cached
+        self.completion_tokens += new
 
     @property
     def per_token_s(self) -> float | None:

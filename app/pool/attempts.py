@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from adapters.text_path import TextPath
 from adapters.workers import (
     Chunk,
     FailureReason,
     Generation,
     Receive,
     Run,
+    TextRun,
     Worker,
     WorkerError,
 )
@@ -41,6 +43,7 @@ class AttemptRun:
     """A generation at one worker.
 
     ``on_begin``: called after the first chunk that its receiver took. ``has_begun``: there was one.
+    ``text_path``: for a run that can use one; set it before ``wait``.
     ``overran``: the worker went on beyond the end of its answer.
     """
 
@@ -53,6 +56,7 @@ class AttemptRun:
         on_begin: Callable[[], None] = lambda: None,
     ) -> None:
         self.has_begun = self.overran = False
+        self.text_path: TextPath | None = None
         self._worker = worker
         self._generation = generation
         self._run: Run | None = None
@@ -71,6 +75,8 @@ class AttemptRun:
         """
         self._receive = receive
         self._run = self._worker.run(self._generation, self._take)
+        if self.text_path is not None and isinstance(self._run, TextRun):
+            self._run.text_path = self.text_path
         if self._is_paused:
             self._run.pause()
         self._sweep.add(self._deadline)
@@ -129,7 +135,11 @@ class AttemptRun:
     def _set_deadline(self) -> None:
         seconds = self._deadlines.token if self.has_begun else self._deadlines.first_token
         is_off = seconds is None or self._is_paused or self._is_complete
-        self._sweep.move(self._deadline, math.inf if is_off else self._time() + (seconds or 0.0))
+        left = math.inf if is_off or seconds is None else seconds
+        if self.text_path is not None:
+            # it only moves the deadline on, so the sweep need not know
+            self.text_path.keep_deadline(self._deadline, self._time, left)
+        self._sweep.move(self._deadline, self._time() + left)
 
 
 def reason_of(error: Exception) -> FailureReason | None:

@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from adapters.formats import OutputSpec
+from adapters.formats import OutputSpec, TextDelta
 from adapters.workers import Chunk, Generation, PromptTooLong
 
 from ..concurrency import LARGE_BYTES, Offload
@@ -43,6 +43,7 @@ from ..generation import (
     ContentStops,
     GenerationRequest,
     Media,
+    TextWriter,
     check_ending,
     sampling_params,
 )
@@ -161,8 +162,12 @@ class GenerationService:
             def on_chunk(chunk: Chunk) -> None:
                 record.count(chunk._replace(prompt_tokens=sum(prompts)))
 
+        on_tokens = record.count_tokens if len(prompts) == 1 else None
         return Choices(
-            [self._choice(prepared, choice, record, on_chunk) for choice in prepared.choices],
+            [
+                self._choice(prepared, choice, record, on_chunk, on_tokens)
+                for choice in prepared.choices
+            ],
             timeout=self.settings.request_timeout,
         )
 
@@ -294,6 +299,7 @@ class GenerationService:
         choice: ChoicePlan,
         record: RequestRecord,
         on_chunk: Callable[[Chunk], None],
+        on_tokens: Callable[[int, int, int], None] | None,
     ) -> Choice:
         sampling, constraint = prepared.sampling, prepared.constraint
         may_end = prepared.output.may_be_text or not constraint.is_enforced
@@ -320,7 +326,7 @@ class GenerationService:
             return ChoiceDecoder(parser, traced, stops, tokens, ContentLogprobs(traced, tokens))
 
         generate = partial(self.pool.generate, generation, on_attempt=record.asked)
-        return Choice(generate, decoder, on_chunk)
+        return Choice(generate, decoder, on_chunk, on_tokens)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -339,12 +345,16 @@ class GenerationService:
             if events := writer.write(batch):
                 write(events)
 
+        def write_text(number: int, delta: TextDelta) -> TextWriter | None:
+            encode = writer.text_encoder(number, delta)
+            return None if encode is None else (encode, write)
+
         try:
             if events := writer.begin():
                 write(events)
             await choices.start()
             self.metrics.first_token(record)
-            await choices.send_to(take)
+            await choices.send_to(take, write_text)
             if events := await writer.end():
                 write(events)
         except Exception as error:

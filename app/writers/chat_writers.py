@@ -3,11 +3,11 @@
 Not here   the objects that they write (chat_objects).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from adapters.formats import Delta, ToolStart
+from adapters.formats import Delta, TextDelta, ToolStart
 
 from ..generation import ChoiceDeltas, ChoiceEnd, ToolMode
 from .chat_objects import (
@@ -98,16 +98,23 @@ class ChunkWriter(ChunkEvents):
             chunk["choices"] = [_legacy_choice(choice) for choice in chunk["choices"]]
         return self.extended(chunk)
 
+    def text_encoder(self, number: int, delta: TextDelta) -> Callable[[str], bytes] | None:
+        has_begun = self._streams[number].has_begun
+        return self._text_event(number, delta).of if has_begun else None
+
     def _delta(self, number: int, delta: Delta) -> bytes:
         """Encode a delta; most are text, whose event is encoded once but for the text."""
         if isinstance(delta, ToolStart):
             return self._event(self._streams[number].chunk(delta))
+        return self._text_event(number, delta).of(delta.text)
+
+    def _text_event(self, number: int, delta: TextDelta) -> TextEvent:
         key = number, type(delta), getattr(delta, "index", 0)
         found = self._texts.get(key)
         if found is None:
             chunk = self._streams[number].chunk(replace(delta, text=TextEvent.PLACE))
             found = self._texts[key] = TextEvent(self._extended(chunk))
-        return found.of(delta.text)
+        return found
 
     def counted(self) -> ChatCompletionChunk:
         return {**self._envelope.chunk([]), "usage": usage(self._endings)}

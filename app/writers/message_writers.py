@@ -39,7 +39,7 @@ from .message_types import (
     MessagesErrorObject,
     WrittenEvent,
 )
-from .writer import Batch
+from .writer import Batch, EventWriter
 
 #: what keeps the connection open during silence
 PING = named_event({"type": "ping"})
@@ -237,7 +237,7 @@ class MessageWriter:
         return self._begun | content | _end(self._ended)
 
 
-class MessageEventWriter:
+class MessageEventWriter(EventWriter):
     """Writes the events of a message. ``request_id``: for errors."""
 
     def __init__(self, begun: MessageObject, blocks: MessageBlocks, request_id: str) -> None:

@@ -21,7 +21,7 @@ from .events import named_event, one_line
 from .response_items import Named, OutputItems, SealText
 from .response_object import failure, usage
 from .response_types import EndedName, Event, ResponseObject, Status
-from .writer import Batch
+from .writer import Batch, EventWriter
 
 #: stores a response, and returns whether it did
 Save = Callable[[ResponseObject], Awaitable[bool]]
@@ -96,7 +96,7 @@ class ResponseWriter:
         return {**self.begun, "status": status, "output": self._items.items}
 
 
-class ResponseEventWriter:
+class ResponseEventWriter(EventWriter):
     """Writes the events of a response that ``response`` makes."""
 
     def __init__(self, response: ResponseWriter) -> None:

@@ -5,8 +5,10 @@ with ``whole`` or ``end``, or with ``failed``.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
+
+from adapters.formats import TextDelta
 
 from ..errors import ApiError
 from ..generation import Batch
@@ -31,6 +33,10 @@ class EventWriter(Protocol):
 
     def write(self, batch: Batch) -> bytes:
         """Return the events of these items."""
+
+    def text_encoder(self, number: int, delta: TextDelta) -> Callable[[str], bytes] | None:
+        """Return what makes events of more text of a choice's delta; None: only ``write`` does."""
+        return None
 
     async def end(self) -> bytes:
         """Return the events after the last item."""

@@ -1,31 +1,15 @@
-"""The event parser: reads a text back into the regions of its grammar.
-
-Representation   A parse is one way to read the text so far: (state, stack, count, boundary). Stacks
-                 are interned chains of frames, each with the state to return to. Boundaries are
-                 persistent chains: a region opens or closes at a byte position. `kernel` holds the
-                 parses after the last byte; predictions are made when the next byte comes.
-                 `text` holds the bytes from position `base` on that are in no event yet.
-Invariants       I1 bytes enter events only when all parses agree on their regions, and only if they
-                    cannot become part of a pattern (`held` of the parses' states).
-                 I2 the concatenated bytes of all events are the bytes fed.
-                 I3 of two parses that differ in their boundaries only, the earlier one stays; edges
-                    are tried in order.
-Cost             O(parses) per byte, 50 ns each; an unambiguous grammar has one parse.
-Threads          Automata are built lazily, so all access to them holds the arena's mutex. A parser
-                 belongs to one thread at a time.
-Not here         the meaning of regions in a format (adapters), masks (row_masks).
-"""
+"""The event parser: tokens, bytes, parses and events."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from ..automata.rule_automata cimport NO_ERROR, Automata, StateC
+from ..automata.rule_automata cimport NO_ERROR, StateC
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport ANCHORED_RULE, RuleC, iterations, tokens, tokens_left
-from ..native.hashing cimport MISSING, U64MapC, map_get, map_put, mix
+from ..native.hashing cimport MISSING, map_get, map_put, mix
 from ..native.pool cimport vector
-from ..vocabulary.vocabulary cimport ORDINARY, STOP, Vocabulary
-from .compiled cimport Compiled, Generation
+from ..vocabulary.vocabulary cimport ORDINARY, STOP
+from .compiled cimport Compiled
 
 from typing import NamedTuple
 
@@ -56,20 +40,6 @@ class Event(NamedTuple):
     bytes: bytes
 
 
-cdef struct ParseC:
-    uint32_t state, stack, count, boundary
-    uint32_t back             # bytes of a pattern that belong to the region about to open, and IN_LEAF
-
-cdef struct StackFrameC:
-    uint32_t parent, rule, target, count      # count: the caller's register
-
-cdef struct BoundaryC:
-    uint32_t parent, depth
-    uint32_t rule
-    uint64_t position
-    uint8_t opens
-
-
 cdef inline bint are_equal(ParseC* a, ParseC* b) noexcept nogil:
     """Return whether two parses differ in their boundaries at most."""
     return a.state == b.state and a.stack == b.stack and a.count == b.count and a.back == b.back
@@ -87,30 +57,6 @@ cdef class Parser:
         LimitExceeded: there are more parses at once than ``Limits.row_items`` (limit "row_items"), or than
             ``most_parses`` ("parses"). The parser cannot continue.
     """
-
-    cdef readonly Compiled compiled
-    cdef Generation generation
-    cdef Automata automata
-    cdef Vocabulary vocabulary
-    cdef vector[ParseC] kernel, closed, following, next_parses
-    # indices into the set of parses at ``placed_in`` by content, for more than FEW
-    cdef U64MapC places
-    cdef size_t placed_in             # its address
-    cdef size_t placed
-    cdef vector[StackFrameC] frames
-    cdef U64MapC frame_ids
-    cdef vector[BoundaryC] boundaries
-    cdef uint64_t position, base
-    cdef bytearray text
-    cdef list regions, events
-    cdef bytearray pending
-    cdef uint32_t committed
-    cdef uint32_t agreed              # the last boundary that all parses share (agree)
-    cdef uint64_t safe                # all parses agree on the bytes before this position (agree)
-    cdef uint32_t error               # the limit that the automata exceeded
-    cdef bint whole
-    cdef size_t most                  # the largest number of simultaneous parses
-    cdef size_t limit                 # on their number
 
     def __init__(self, Compiled compiled not None, *, most_parses=None):
         cdef ParseC parse
@@ -163,6 +109,59 @@ cdef class Parser:
         self.text += self.vocabulary.tokens[token]
         self.progress()
         return self.take_events()
+
+    def text_node(self):
+        """Return the node of the text that comes next, unless its tokens may mean anything else already; else None.
+
+        It is the leaf that the last event was in, if no byte waits for an event.
+        """
+        if self.base != self.position or not self.regions:
+            return None
+        role, label = self.regions[-1]
+        return label if role == ROLE_TEXT else None
+
+    def feed_text(self, tokens):
+        """Take token ids if all of them only add text to ``text_node()``, and return whether they did.
+
+        Their bytes are then the text of one event, which is not made. Else nothing changes, not even if the tokens
+        do not fit the grammar. ``text_node()`` must not be None.
+        """
+        cdef vector[uint32_t] ids
+        for token in tokens:
+            ids.push_back(token)
+        return self.take_text(ids.data(), ids.size())
+
+    cdef bint take_text(self, const uint32_t* tokens, size_t n) noexcept:
+        """See ``feed_text``. Ids beyond the vocabulary are none of its text."""
+        cdef vector[ParseC] before
+        cdef uint64_t start = self.position
+        cdef bint is_text = True
+        cdef size_t k
+        cdef uint32_t token
+        with nogil:
+            self.generation.arena.guard.lock()
+            before = self.kernel
+            for k in range(n):
+                token = tokens[k]
+                if token >= self.vocabulary.size or self.vocabulary.kind[token] == STOP:
+                    is_text = False
+                    break
+                self.take_token(token)
+                self.end_token()
+                self.kernel.swap(self.following)
+                self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
+                self.agree()
+                if not self.kernel.size() or self.agreed != self.committed:
+                    is_text = False
+                    break
+            is_text = is_text and self.safe == self.position and not self.error and self.most <= self.limit
+            if not is_text:
+                self.kernel.swap(before)
+                self.position = start
+            self.generation.arena.guard.unlock()
+        if is_text:
+            self.base = self.position
+        return is_text
 
     def feed_bytes(self, const uint8_t[:] data):
         """Take bytes, without regard to tokens; see ``feed``."""

@@ -53,4 +53,6 @@ class ToolInput:
     text: str
 
 
-Delta = ContentDelta | ReasoningDelta | ToolStart | ToolArguments | ToolInput
+#: a delta that is nothing but more text
+TextDelta = ContentDelta | ReasoningDelta | ToolArguments | ToolInput
+Delta = TextDelta | ToolStart

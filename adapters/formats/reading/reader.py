@@ -23,7 +23,15 @@ from engine import Event, StyleRegion
 
 from ..parts import JSON_STYLE, SYNTAX, Kind, Role
 from .argument_reader import ArgumentReader, argument_reader
-from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolInput, ToolStart
+from .deltas import (
+    ContentDelta,
+    Delta,
+    ReasoningDelta,
+    TextDelta,
+    ToolArguments,
+    ToolInput,
+    ToolStart,
+)
 from .input_reader import InputReader
 
 _KIND_AND_NODE = itemgetter(0, 1)
@@ -94,6 +102,37 @@ class Reader:
                 else:
                     self._close(role)
         return self._take()
+
+    def next_text(self, node: str) -> TextDelta | None:
+        """Return the delta, still empty, to which all text of a node adds at once; None: it may be
+        changed, dropped or held back, but for line feeds at its end (``holds_newlines``).
+        """
+        role = self._role(node)
+        if role.kind is not self._kind or role.region is not self._region or self._partial:
+            return None
+        if role.kind is Kind.VALUE or role.kind is Kind.CONSTRAINED:
+            return ContentDelta("", is_value=role.kind is Kind.VALUE)
+        if self._skip or self._tail:
+            return None
+        number = self.tool_calls_started - 1
+        if role.kind is Kind.CONTENT and self._gap is None:
+            return ContentDelta("")
+        if role.kind is Kind.REASONING:
+            return ReasoningDelta("")
+        if role.kind is Kind.INPUT:
+            return ToolInput(number, "")
+        if role.kind is Kind.ARGUMENTS and self._arguments is None and self._input is None:
+            return ToolArguments(number, "")
+        return None
+
+    @property
+    def holds_newlines(self) -> bool:
+        """Return whether line feeds at the end of text are held back now."""
+        return self._kind is Kind.REASONING and self._whitespace.thought_newlines > 0
+
+    def pass_over(self, size: int) -> None:
+        """Go on behind ``size`` bytes of text, which ``next_text`` was asked about."""
+        self._position += size
 
     def finish(self) -> list[Delta]:
         """Return deltas of the text held back. Call it once, after the parser's finish."""

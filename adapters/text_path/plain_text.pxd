@@ -1,0 +1,43 @@
+"""The text path of one attempt; see the room's header for its contract.
+
+Representation   While the path is entered, the numbers of the server's stream are here, and not in
+                 its reader: ``seen`` ids, ``left`` until the limit, the counts of the last event.
+Threads          one thread at a time.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from engine.native.pool cimport vector
+from engine.runtime.parser cimport Parser
+from engine.vocabulary.vocabulary cimport Vocabulary
+
+cdef class TokenStarts:
+    cdef vector[uint64_t] starts
+    cdef readonly uint64_t size
+
+    cdef void add(self, Vocabulary vocabulary, vector[uint32_t]& tokens)
+    cdef Py_ssize_t place(self, uint64_t byte)
+
+cdef class TextPath:
+    cdef Parser parser
+    cdef Vocabulary vocabulary
+    cdef TokenStarts starts
+    cdef object on_tokens
+    # of the stream
+    cdef readonly bint is_entered
+    cdef readonly uint32_t seen, left, prompt_tokens, cached_tokens
+    cdef uint32_t least_prompt
+    cdef vector[uint32_t] stops
+    # of the general path, where it stands
+    cdef readonly bint is_open
+    cdef bint holds_newlines
+    cdef object encode, write
+    cdef uint64_t opened_at
+    # of the attempt
+    cdef object deadline, time
+    cdef double seconds
+    # scratch
+    cdef vector[uint32_t] ids, tokens
+
+    cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached)
+    cdef str text_of_tokens(self)

@@ -1,0 +1,172 @@
+"""A path for chunks that only add text, and the places of an answer's tokens."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
+from libcpp.string cimport string
+
+from engine.native.pool cimport vector
+from engine.runtime.parser cimport Parser
+from engine.vocabulary.vocabulary cimport Vocabulary
+
+from .sglang_events cimport CursorC, EventC, read_event
+
+
+cdef class TokenStarts:
+    """Where each token of an answer begins. ``size``: bytes of all of them."""
+
+    def take(self, token_ids, tokens):
+        """Append tokens; ``tokens``: the bytes of each id."""
+        for token in token_ids:
+            self.starts.push_back(self.size)
+            self.size += len(<bytes?>tokens[token])
+
+    cdef void add(self, Vocabulary vocabulary, vector[uint32_t]& tokens):
+        cdef size_t k
+        for k in range(tokens.size()):
+            self.starts.push_back(self.size)
+            self.size += vocabulary.offsets[tokens[k] + 1] - vocabulary.offsets[tokens[k]]
+
+    def between(self, begin, end):
+        """Return how many tokens begin at the byte ``begin`` or behind it, before ``end``; None: there is no end."""
+        cdef uint64_t low = begin, high = self.size if end is None else end
+        return max(0, self.place(high) - self.place(low))
+
+    cdef Py_ssize_t place(self, uint64_t byte):
+        """Return how many tokens begin before a byte."""
+        cdef size_t low = 0, high = self.starts.size(), middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.starts[middle] < byte:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+cdef class TextPath:
+    """Takes the plain text of one attempt past the general path, while that holds the path open.
+
+    Args:
+        parser: of the attempt.
+        starts: of its tokens.
+        on_tokens: called with (new tokens, tokens of the prompt, those that were cached).
+    """
+
+    def __init__(self, Parser parser not None, TokenStarts starts not None, on_tokens):
+        self.parser, self.vocabulary, self.starts = parser, parser.vocabulary, starts
+        self.on_tokens = on_tokens
+        self.seconds = INFINITY
+
+    # -- the general path --------------------------------------------------------------------------
+    def open(self, encode, write, *, bint holds_newlines=False):
+        """Open the path. ``encode`` makes the event of a text, ``write`` takes it.
+
+        ``holds_newlines``: the general path would hold back a line feed at the end of a text.
+        """
+        self.encode, self.write, self.holds_newlines = encode, write, holds_newlines
+        self.opened_at = self.starts.size
+        self.is_open = True
+
+    def close(self):
+        """Close the path, and return how many bytes of text passed since it was opened."""
+        if not self.is_open:
+            return 0
+        self.is_open = False
+        self.encode = self.write = None
+        return self.starts.size - self.opened_at
+
+    # -- the attempt -------------------------------------------------------------------------------
+    def keep_deadline(self, deadline, time, double seconds):
+        """Move a deadline with each text: its ``at`` becomes ``time()`` and ``seconds`` more."""
+        self.deadline, self.time, self.seconds = deadline, time, seconds
+
+    # -- the stream --------------------------------------------------------------------------------
+    def enter(self, uint32_t seen, uint32_t left, uint32_t least_prompt, stops):
+        """Take over the numbers of the stream.
+
+        Args:
+            seen: ids so far.
+            left: ids until the answer's limit.
+            least_prompt: tokens that a prompt must have.
+            stops: ids that end the answer.
+        """
+        self.seen, self.left, self.least_prompt = seen, left, least_prompt
+        self.stops.clear()
+        for token in stops:
+            self.stops.push_back(token)
+        self.is_entered = True
+
+    def leave(self):
+        """Give the numbers back: ``seen``, ``left`` and, if a text passed, those of the prompt."""
+        self.is_entered = False
+
+    def push(self, bytes data not None):
+        """Take events at the front of ``data`` that only add text, and return how many bytes they have."""
+        cdef const uint8_t* start = data
+        cdef const uint8_t* end = start
+        cdef CursorC cursor = CursorC(start, start + len(data))
+        cdef EventC event
+        cdef uint32_t seen = self.seen, left = self.left
+        cdef uint32_t prompt = 0, cached = 0
+        cdef str text
+        self.tokens.clear()
+        self.ids.clear()
+        while read_event(&cursor, &event, &self.ids):
+            if not self.take_event(event.completion_tokens, event.prompt_tokens, event.cached_tokens):
+                break
+            end, prompt, cached = cursor.at, event.prompt_tokens, event.cached_tokens
+            self.ids.clear()
+        text = self.text_of_tokens() if self.tokens.size() else None
+        if not text or not self.parser.take_text(self.tokens.data(), self.tokens.size()):
+            self.seen, self.left = seen, left
+            return 0
+        self.prompt_tokens, self.cached_tokens = prompt, cached
+        self.starts.add(self.vocabulary, self.tokens)
+        self.on_tokens(self.tokens.size(), prompt, cached)
+        if self.seconds < INFINITY:
+            self.deadline.at = self.time() + self.seconds
+        self.write(self.encode(text))
+        return end - start
+
+    cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached):
+        """Append the new ids of an event; return False, with nothing changed, if they are not plain."""
+        cdef size_t n = self.ids.size(), k
+        cdef uint32_t new = total - self.seen, token
+        if total < self.seen or new > n or new >= self.left:
+            return False
+        if prompt < self.least_prompt or cached > prompt:
+            return False
+        for k in range(n - new, n):
+            token = self.ids[k]
+            if token >= self.vocabulary.size:
+                return False
+            for stop in self.stops:
+                if token == stop:
+                    return False
+        for k in range(n - new, n):
+            self.tokens.push_back(self.ids[k])
+        self.seen, self.left = total, self.left - new
+        return True
+
+    cdef str text_of_tokens(self):
+        """Return the text of ``tokens``; None if it ends inside a character, or must be held back."""
+        cdef uint32_t token = self.tokens[0]
+        cdef string joined
+        cdef bytes data
+        cdef size_t k
+        if self.tokens.size() == 1:
+            data = self.vocabulary.tokens[token]
+        else:
+            for k in range(self.tokens.size()):
+                token = self.tokens[k]
+                joined.append(
+                    <const char*>self.vocabulary.data.data() + self.vocabulary.offsets[token],
+                    self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token],
+                )
+            data = joined
+        if self.holds_newlines and data.endswith(b"\n"):
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return None
