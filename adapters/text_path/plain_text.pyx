@@ -101,7 +101,10 @@ cdef class TextPath:
         self.is_entered = False
 
     def push(self, bytes data not None):
-        """Take events at the front of ``data`` that only add text, and return how many bytes they have."""
+        """Take events at the front of ``data`` that only add text, and return how many bytes they have.
+
+        A closed path takes none.
+        """
         cdef const uint8_t* start = data
         cdef const uint8_t* end = start
         cdef CursorC cursor = CursorC(start, start + len(data))
@@ -109,6 +112,8 @@ cdef class TextPath:
         cdef uint32_t seen = self.seen, left = self.left
         cdef uint32_t prompt = 0, cached = 0
         cdef str text
+        if not self.is_open:
+            return 0
         self.tokens.clear()
         self.ids.clear()
         while read_event(&cursor, &event, &self.ids):

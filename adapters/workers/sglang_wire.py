@@ -208,8 +208,9 @@ class StreamReader:
         return self._chunk(ids) if count else None, None
 
     def enter(self, path: TextPath) -> None:
-        """Let a path read what comes next."""
-        path.enter(self._seen, self._left, self._least_prompt, self._stops)
+        """Let a path read what comes next; no text may, once the answer must end."""
+        left = 0 if self._must_end else self._left
+        path.enter(self._seen, left, self._least_prompt, self._stops)
 
     def leave(self, path: TextPath) -> None:
         """Read on behind a path."""

@@ -123,8 +123,8 @@ cdef class Parser:
     def feed_text(self, tokens):
         """Take token ids if all of them only add text to ``text_node()``, and return whether they did.
 
-        Their bytes are then the text of one event, which is not made. Else nothing changes, not even if the tokens
-        do not fit the grammar. ``text_node()`` must not be None.
+        Their bytes are then the text of one event, which is not made. Else nothing changes, also if there are none,
+        or they do not fit the grammar. ``text_node()`` must not be None.
         """
         cdef vector[uint32_t] ids
         for token in tokens:
@@ -135,7 +135,7 @@ cdef class Parser:
         """See ``feed_text``. Ids beyond the vocabulary are none of its text."""
         cdef vector[ParseC] before
         cdef uint64_t start = self.position
-        cdef bint is_text = True
+        cdef bint is_text = n > 0
         cdef size_t k
         cdef uint32_t token
         with nogil:
