@@ -4,7 +4,7 @@
 #   worker-embedded   the gateway with a model in its process, on the CPU
 #   worker-sglang     an SGLang server with the plug-in
 #
-# The engine compiles in a stage that has only its sources, and dependencies install in a stage that has only the
+# The engine compiles in a stage that has only compiled sources, and dependencies install in a stage that has only the
 # lock files (`make lock`). So a change in app, cache or adapters builds a wheel and copies it, in seconds.
 # The targets stand in this order because the builder without BuildKit builds every stage above a target.
 
@@ -19,6 +19,7 @@ COPY deploy/requirements/build.txt ./
 RUN python -m pip install --no-cache-dir --only-binary :all: --require-hashes -r build.txt
 COPY setup.py ./
 COPY engine engine
+COPY adapters/text_path adapters/text_path
 RUN python setup.py --quiet build_ext
 
 FROM engine AS wheel
@@ -98,6 +99,7 @@ COPY deploy/requirements/build.txt ./
 RUN python3 -m pip install --no-cache-dir --only-binary :all: --require-hashes -r build.txt
 COPY setup.py ./
 COPY engine engine
+COPY adapters/text_path adapters/text_path
 RUN python3 setup.py --quiet build_ext
 COPY pyproject.toml README.md LICENSE ./
 COPY cache cache

@@ -184,7 +184,7 @@ load: $(VENV)/.dev build ## put load on a gateway with k6: stream, spike, churn,
 check: $(VENV)/.dev docs ## check format, lint, types, prose, links, secrets and advisories; changes no source
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine
+	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine adapters
 	$(PY) -m mypy
 	$(PY) -m tools.check_prose
 	$(PY) -m tools.check_secrets
@@ -281,7 +281,7 @@ data: .data/.bfcl .data/.chat_templates ## download tool-calling cases and chat 
 	@touch $@
 
 clean: ## remove build results
-	find engine -name '*.pyx' | sed 's/\.pyx$$//' | while read -r module; do rm -f "$$module.cpp" "$$module".html; done
+	find engine adapters -name '*.pyx' | sed 's/\.pyx$$//' | while read -r module; do rm -f "$$module.cpp" "$$module".html; done
 	find engine -name '*.so' -delete
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

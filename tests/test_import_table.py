@@ -66,9 +66,14 @@ APP_FACES = frozenset(
         "cache",
         "adapters.formats",
         "adapters.shadowing",
+        "adapters.text_path",
         "adapters.workers",
         "adapters.workers.noise_vocabulary",
     ]
+)
+#: compiled code calls the engine's compiled code directly
+NATIVE_FACES = frozenset(
+    ["engine", "engine.native.pool", "engine.runtime.parser", "engine.vocabulary.vocabulary"]
 )
 PLUGIN_FACES = frozenset({"engine", "cache", "adapters.shadowing"})
 IN_PROCESS = frozenset({"numpy", "torch", "tokenizers", "transformers"})
@@ -79,6 +84,7 @@ RULES = (
     Rule("cache", frozenset({"redis"})),
     Rule("adapters", frozenset()),
     Rule("adapters/formats", frozenset(), frozenset({"engine"})),
+    Rule("adapters/text_path", C_LIBRARIES, NATIVE_FACES),
     Rule("adapters/workers", frozenset({"httptools", "orjson"})),
     Rule("adapters/workers/inprocess", frozenset(), frozenset({"engine"})),
     Rule("adapters/workers/noise", IN_PROCESS, frozenset({"engine"})),

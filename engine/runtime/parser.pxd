@@ -63,7 +63,7 @@ cdef class Parser:
     cdef size_t most                  # the largest number of simultaneous parses
     cdef size_t limit                 # on their number
 
-    cdef bint take_text(self, const uint32_t* tokens, size_t n) noexcept
+    cdef bint take_text(self, const uint32_t* ids, size_t n) noexcept
     cdef ParseC reading(self, bint* found) noexcept nogil
     cdef ParseC begun(self) noexcept nogil
     cdef list take_events(self)

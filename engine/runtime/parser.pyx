@@ -120,18 +120,18 @@ cdef class Parser:
         role, label = self.regions[-1]
         return label if role == ROLE_TEXT else None
 
-    def feed_text(self, tokens):
+    def feed_text(self, ids):
         """Take token ids if all of them only add text to ``text_node()``, and return whether they did.
 
         Their bytes are then the text of one event, which is not made. Else nothing changes, also if there are none,
         or they do not fit the grammar. ``text_node()`` must not be None.
         """
-        cdef vector[uint32_t] ids
-        for token in tokens:
-            ids.push_back(token)
-        return self.take_text(ids.data(), ids.size())
+        cdef vector[uint32_t] taken
+        for token in ids:
+            taken.push_back(token)
+        return self.take_text(taken.data(), taken.size())
 
-    cdef bint take_text(self, const uint32_t* tokens, size_t n) noexcept:
+    cdef bint take_text(self, const uint32_t* ids, size_t n) noexcept:
         """See ``feed_text``. Ids beyond the vocabulary are none of its text."""
         cdef vector[ParseC] before
         cdef uint64_t start = self.position
@@ -142,7 +142,7 @@ cdef class Parser:
             self.generation.arena.guard.lock()
             before = self.kernel
             for k in range(n):
-                token = tokens[k]
+                token = ids[k]
                 if token >= self.vocabulary.size or self.vocabulary.kind[token] == STOP:
                     is_text = False
                     break
