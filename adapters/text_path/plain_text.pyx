@@ -130,7 +130,9 @@ cdef class TextPath:
         self.on_tokens(self.tokens.size(), prompt, cached)
         if self.seconds < INFINITY:
             self.deadline.at = self.time() + self.seconds
-        self.write(self.encode(text))
+        events = self.encode(text)
+        if events:
+            self.write(events)
         return end - start
 
     cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached):

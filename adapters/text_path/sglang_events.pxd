@@ -9,8 +9,8 @@ An event is usual if it is one line ``data: {...}`` with an empty line behind it
         completion_tokens    a non-negative integer
         cached_tokens        a non-negative integer, or it is absent
 
-and any other values under any other keys, but ``error``. Whatever is unusual is left to a JSON
-parser: a key twice, an escape in a key, a number of ten digits, half of a surrogate pair.
+and any other values under any other keys, but ``error``. A JSON parser gets what is unusual: a key
+twice, an escape in a key, a number of ten digits, a surrogate pair by escapes.
 
 Invariant    every event that is read here is JSON that orjson reads, with the same values.
 Cost         0.9 ns a byte.

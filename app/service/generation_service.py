@@ -345,9 +345,8 @@ class GenerationService:
             if events := writer.write(batch):
                 write(events)
 
-        def write_text(number: int, delta: TextDelta) -> TextWriter | None:
-            encode = writer.text_encoder(number, delta)
-            return None if encode is None else (encode, write)
+        def write_text(number: int, delta: TextDelta) -> TextWriter:
+            return writer.text_encoder(number, delta), write
 
         try:
             if events := writer.begin():

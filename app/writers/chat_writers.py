@@ -98,9 +98,10 @@ class ChunkWriter(ChunkEvents):
             chunk["choices"] = [_legacy_choice(choice) for choice in chunk["choices"]]
         return self.extended(chunk)
 
-    def text_encoder(self, number: int, delta: TextDelta) -> Callable[[str], bytes] | None:
-        has_begun = self._streams[number].has_begun
-        return self._text_event(number, delta).of if has_begun else None
+    def text_encoder(self, number: int, delta: TextDelta) -> Callable[[str], bytes]:
+        if not self._streams[number].has_begun:
+            return super().text_encoder(number, delta)
+        return self._text_event(number, delta).of
 
     def _delta(self, number: int, delta: Delta) -> bytes:
         """Encode a delta; most are text, whose event is encoded once but for the text."""

@@ -6,12 +6,13 @@ with ``whole`` or ``end``, or with ``failed``.
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from adapters.formats import TextDelta
 
 from ..errors import ApiError
-from ..generation import Batch
+from ..generation import Batch, ChoiceDeltas
 from .events import DONE, event
 
 
@@ -34,9 +35,9 @@ class EventWriter(Protocol):
     def write(self, batch: Batch) -> bytes:
         """Return the events of these items."""
 
-    def text_encoder(self, number: int, delta: TextDelta) -> Callable[[str], bytes] | None:
-        """Return what makes events of more text of a choice's delta; None: only ``write`` does."""
-        return None
+    def text_encoder(self, number: int, delta: TextDelta) -> Callable[[str], bytes]:
+        """Return what writes more text that adds to a delta of a choice."""
+        return lambda text: self.write(((number, ChoiceDeltas([replace(delta, text=text)])),))
 
     async def end(self) -> bytes:
         """Return the events after the last item."""

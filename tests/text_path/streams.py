@@ -193,9 +193,8 @@ async def answered(
     def take(batch: Any) -> None:
         events.append(writer.write(batch))
 
-    def write_text(number: int, delta: Any) -> TextWriter | None:
-        encode = writer.text_encoder(number, delta)
-        return None if encode is None else (encode, events.append)
+    def write_text(number: int, delta: Any) -> TextWriter:
+        return writer.text_encoder(number, delta), events.append
 
     try:
         await choices.start()

@@ -1,4 +1,4 @@
-"""Whatever a server sends beside plain text takes the general path, and ends as it ends there."""
+"""Faults, ends and other events than plain text: they take the general path, and end as there."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
