@@ -20,11 +20,11 @@ Invariants   I1 ``start`` returns true when every choice has its first item, or 
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from typing import Any, Protocol
 
 from adapters.workers import Chunk, Receive
 
+from ..concurrency import Bound, Deadline, DeadlineSweep
 from .choice_decoder import ChoiceDecoder, ChoiceDeltas, ChoiceEnd, ChoiceItem
 
 #: items of an answer, each with the number of its choice
@@ -112,11 +112,19 @@ class Choice:
 
 
 class Choices:
-    """See the file's header. ``timeout``: seconds for each whole choice."""
+    """See the file's header.
 
-    def __init__(self, choices: Sequence[Choice], *, timeout: float) -> None:
+    Args:
+        timeout: seconds for each whole choice.
+        sweep: of the deadlines; default: a new one.
+    """
+
+    def __init__(
+        self, choices: Sequence[Choice], *, timeout: float, sweep: DeadlineSweep | None = None
+    ) -> None:
         self._choices = choices
         self._timeout = timeout
+        self._sweep = sweep or DeadlineSweep()
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[int, ChoiceItem]] = []
         self._take: Callable[[Batch], None] | None = None
@@ -137,15 +145,21 @@ class Choices:
         if not self._tasks:
             numbered = enumerate(self._choices)
             self._tasks = [asyncio.create_task(self._run(*choice)) for choice in numbered]
+        patience = Deadline(self._has_begun.set)
         try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._has_begun.wait()
-            if self._silent and self._failures:
-                raise self._failures.pop()
+            if seconds is not None:
+                self._sweep.add(patience)
+                self._sweep.move(patience, asyncio.get_running_loop().time() + seconds)
+            await self._has_begun.wait()
+            if self._silent:
+                if self._failures:
+                    raise self._failures.pop()
+                self._has_begun.clear()
         except BaseException:
             await self.aclose()
             raise
+        finally:
+            self._sweep.discard(patience)
         return not self._silent
 
     async def send_to(self, take: Callable[[Batch], None]) -> None:
@@ -186,8 +200,8 @@ class Choices:
             self._is_closing = True
             for task in self._tasks:
                 task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        if running := [task for task in self._tasks if not task.done()]:
+            await asyncio.wait(running)
         # tasks and errors hold these choices: they must not wait for a collection to be freed
         self._tasks.clear()
         self._failures.clear()
@@ -195,7 +209,7 @@ class Choices:
 
     async def _run(self, number: int, choice: Choice) -> None:
         try:
-            async with asyncio.timeout(self._timeout):
+            with Bound(self._sweep, self._timeout):
                 last = await choice.run(lambda deltas: self._deliver(number, (deltas,)))
             self._open -= 1
             if last is not None:

@@ -28,7 +28,7 @@ from weakref import WeakValueDictionary
 from adapters.formats import OutputSpec
 from adapters.workers import Chunk, Generation, PromptTooLong
 
-from ..concurrency import LARGE_BYTES, Offload
+from ..concurrency import LARGE_BYTES, DeadlineSweep, Offload
 from ..constraints import ConstraintPlanner, Found
 from ..conversation import Loaded, Tokenizer
 from ..errors import ApiError
@@ -97,6 +97,8 @@ class GenerationService:
     counting: WeakValueDictionary[str, asyncio.Semaphore] = field(
         default_factory=WeakValueDictionary
     )
+    #: of its answers
+    deadlines: DeadlineSweep = field(default_factory=DeadlineSweep)
 
     async def complete(
         self,
@@ -164,6 +166,7 @@ class GenerationService:
         return Choices(
             [self._choice(prepared, choice, record, on_chunk) for choice in prepared.choices],
             timeout=self.settings.request_timeout,
+            sweep=self.deadlines,
         )
 
     def _failure(
