@@ -17,11 +17,11 @@ Not here     HTTP (api), the objects of answers (writers), the rules of
 
 import asyncio
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from secrets import token_hex
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -243,7 +243,7 @@ class GenerationService:
         prompt counted at a time.
         """
         generation = Generation(
-            uuid.uuid4().hex, prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
+            token_hex(16), prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
         )
         count = len(prompt.ids)
         own = self.counting.setdefault(client, asyncio.Semaphore())
@@ -302,7 +302,7 @@ class GenerationService:
         may_end = prepared.output.may_be_text or not constraint.is_enforced
         generation = Generation(
             # ids of one length: SGLang aborts every request whose id begins with the given one
-            rid=uuid.uuid4().hex,
+            rid=token_hex(16),
             prompt=choice.prompt,
             spec=constraint.spec,
             spec_kind=constraint.spec_kind,
