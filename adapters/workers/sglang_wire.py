@@ -149,9 +149,10 @@ def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
     where a finite bias cannot override minus infinity. Its ``ignore_eos`` has no effect with a
     grammar, whose end ends the answer; ``min_new_tokens`` does.
     """
-    params: dict[str, Any] = {}
-    if active := sampling.active:
-        params = {name: getattr(sampling, name) for name in SHAPING if name in active}
+    active = sampling.active
+    if not active:
+        return {}
+    params: dict[str, Any] = {name: getattr(sampling, name) for name in SHAPING if name in active}
     if sampling.logit_bias:
         params["logit_bias"] = {str(number): bias for number, bias in sampling.logit_bias}
     if least := sampling.least_tokens(max_tokens):

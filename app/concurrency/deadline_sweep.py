@@ -84,12 +84,11 @@ class Bound(Deadline):
     __slots__ = ("_cancelling", "_sweep", "_task")
 
     def __init__(self, sweep: DeadlineSweep, seconds: float | None = None) -> None:
-        super().__init__(_nothing)
+        self.at = math.inf if seconds is None else asyncio.get_running_loop().time() + seconds
+        self.has_passed = False
+        self.on_passed = _nothing
         self._sweep = sweep
         self._task: asyncio.Task[object] | None = None
-        self._cancelling = 0
-        if seconds is not None:
-            self.at = asyncio.get_running_loop().time() + seconds
 
     def __enter__(self) -> None:
         task = asyncio.current_task()
@@ -108,7 +107,7 @@ class Bound(Deadline):
         self._sweep.discard(self)
         # the task holds the frame of the block, and that holds this
         task, self._task, self.on_passed = self._task, None, _nothing
-        if task is not None and self.has_passed:
+        if self.has_passed and task is not None:
             is_ours = task.uncancel() <= self._cancelling
             if is_ours and kind is asyncio.CancelledError:
                 raise TimeoutError from error

@@ -142,14 +142,15 @@ class Choices:
         """Start the choices and wait until each has its first item, at most ``seconds``. Return
         whether all have; if not, call it again to wait on. On an error everything has been stopped.
         """
+        loop = asyncio.get_running_loop()
         if not self._tasks:
             numbered = enumerate(self._choices)
-            self._tasks = [asyncio.create_task(self._run(*choice)) for choice in numbered]
+            self._tasks = [loop.create_task(self._run(*choice)) for choice in numbered]
         patience = Deadline(self._has_begun.set)
+        if seconds is not None:
+            patience.at = loop.time() + seconds
+            self._sweep.add(patience)
         try:
-            if seconds is not None:
-                self._sweep.add(patience)
-                self._sweep.move(patience, asyncio.get_running_loop().time() + seconds)
             await self._has_begun.wait()
             if self._silent:
                 if self._failures:
