@@ -84,13 +84,12 @@ class HttpClient:
         Raises:
             ValueError: a header contains a line break.
         """
-        head = [f"{method} {self._path}{path} HTTP/1.1\r\n".encode(), self._fixed]
+        head = f"{method} {self._path}{path} HTTP/1.1\r\n".encode() + self._fixed
         if content is not None:
-            head.append(b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(content))
+            head += b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(content)
         if headers:
-            head.append(_header_lines(headers))
-        head.append(b"\r\n")
-        return Exchange(self._pool, b"".join(head), content or b"", receiver, read_s)
+            head += _header_lines(headers)
+        return Exchange(self._pool, head + b"\r\n", content or b"", receiver, read_s)
 
     async def fetch(
         self,

@@ -25,15 +25,15 @@ Threads      the event loop only.
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from adapters.workers import (
+    SAMPLING_OPTIONS,
     Generation,
     PromptTooLong,
     Receive,
-    SamplingOptions,
     Worker,
     WorkerError,
 )
@@ -57,6 +57,7 @@ Status = Literal["ok", "degraded", "unready"]
 
 #: workers that must refuse a request before it is refused
 OPINIONS = 2
+EVERY_OPTION = frozenset(SAMPLING_OPTIONS)
 
 
 class Pool:
@@ -183,15 +184,21 @@ class Pool:
     @property
     def supported_sampling(self) -> frozenset[str]:
         """The SamplingOptions that every worker supports; all while there is no worker."""
-        every = frozenset(field.name for field in fields(SamplingOptions))
-        return every.intersection(*(member.worker.supported_sampling for member in self.members))
+        supported = EVERY_OPTION
+        for member in self.members:
+            supported &= member.worker.supported_sampling
+        return supported
 
     @property
     def max_model_len(self) -> int | None:
         """The longest context of a worker in tokens; None while one is unknown."""
-        lengths = [member.worker.max_model_len for member in self.members]
-        known = [length for length in lengths if length is not None]
-        return max(known, default=None) if len(known) == len(lengths) else None
+        longest: int | None = None
+        for member in self.members:
+            length = member.worker.max_model_len
+            if length is None:
+                return None
+            longest = length if longest is None or length > longest else longest
+        return longest
 
     @property
     def sees_images(self) -> bool:
