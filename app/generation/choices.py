@@ -142,6 +142,8 @@ class Choices:
         """Start the choices and wait until each has its first item, at most ``seconds``. Return
         whether all have; if not, call it again to wait on. On an error everything has been stopped.
         """
+        if not self._silent:
+            return True
         loop = asyncio.get_running_loop()
         if not self._tasks:
             numbered = enumerate(self._choices)
