@@ -1,7 +1,8 @@
 """Deadlines that move often, checked by one timer for all of them.
 
 A timer for each token of each stream would cost more than the token. Moving a deadline costs an
-assignment; the timer is set for the earliest one, and when it fires, most have moved on.
+assignment; the timer is set for the earliest one, and when it fires, most have moved on. A Bound is
+the deadline of a block of a task.
 
 Threads     the event loop only.
 """
