@@ -175,7 +175,7 @@ _APP_ROOMS: dict[str, tuple[str, ...]] = {
     "pool": ("settings", "observability", "concurrency"),
     "protocol": ("settings",),
     "state": ("observability", "concurrency", "protocol"),
-    "generation": ("settings",),
+    "generation": ("settings", "concurrency"),
     "images": ("concurrency", "generation"),
     "common_form": ("protocol", "generation"),
     "conversation": ("concurrency", "protocol", "generation", "images"),

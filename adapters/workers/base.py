@@ -19,6 +19,7 @@ Not here         text (the engine's parser makes it from ids), retries, balancin
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Protocol
 
 #: "stop": a stop token or a stop string; "length": max_tokens or the context is used up;
@@ -89,7 +90,11 @@ class SamplingOptions:
     @property
     def active(self) -> tuple[str, ...]:
         """Return the names of the options that are not off."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) != f.default)
+        values = _values(self)
+        if values == _OFF:
+            return ()
+        listed = zip(SAMPLING_OPTIONS, values, _OFF, strict=True)
+        return tuple(name for name, value, off in listed if value != off)
 
     def least_tokens(self, limit: int) -> int:
         """Return the tokens required before a stop token, in an answer of at most ``limit``."""
@@ -98,6 +103,9 @@ class SamplingOptions:
 
 #: the names of all options
 SAMPLING_OPTIONS = tuple(option.name for option in fields(SamplingOptions))
+#: returns the values of all options, in this order
+_values = attrgetter(*SAMPLING_OPTIONS)
+_OFF = _values(SamplingOptions())
 #: those that only shape probabilities: SGLang has them by the same names, and a draw among equally
 #: likely tokens needs none of them
 SHAPING = tuple(option.name for option in fields(SamplingOptions) if "shapes" in option.metadata)

@@ -20,6 +20,7 @@ from .http_pool import CONNECT_S, ConnectionPool
 
 #: bytes of an answer that is not streamed, by default; /server_info of SGLang has about 20 KB
 MAX_ANSWER_BYTES = 1 << 20
+_BREAKS = frozenset("\r\n\0")
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -83,12 +84,12 @@ class HttpClient:
         Raises:
             ValueError: a header contains a line break.
         """
-        head = [f"{method} {self._path}{path} HTTP/1.1\r\n".encode(), self._fixed]
+        head = f"{method} {self._path}{path} HTTP/1.1\r\n".encode() + self._fixed
         if content is not None:
-            head.append(b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(content))
-        head.append(_header_lines(headers))
-        head.append(b"\r\n")
-        return Exchange(self._pool, b"".join(head), content or b"", receiver, read_s)
+            head += b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(content)
+        if headers:
+            head += _header_lines(headers)
+        return Exchange(self._pool, head + b"\r\n", content or b"", receiver, read_s)
 
     async def fetch(
         self,
@@ -128,6 +129,6 @@ def _header_lines(headers: Mapping[str, str]) -> bytes:
         ValueError: one contains a line break or NUL, and so could add others.
     """
     for name, value in headers.items():
-        if any(char in "\r\n\0" for char in name + value):
+        if not _BREAKS.isdisjoint(name + value):
             raise ValueError(f"the header {name!r} contains a line break or NUL")
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()

@@ -175,33 +175,29 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
-    def _is_due(self) -> bool:
-        """Return whether more of an answer is due."""
-        return self._parser is not None
-
     def data_received(self, data: bytes) -> None:
-        if not self._is_due():
+        parser, fault = self._parser, ""
+        if parser is None:
             self.abort()  # bytes without a request
             return
-        parser, fault = cast(HttpResponseParser, self._parser), ""
         try:
             if self._status:
                 parser.feed_data(data)
             else:
-                self._feed_head(data)
+                self._feed_head(parser, data)
         except (HttpParserError, HttpParserUpgrade) as error:
             fault = f"an invalid answer: {error.__context__ or error}"
         self._pass_on(len(data))
-        if not self._is_due():
+        if self._parser is None:
             return
         if self._is_whole:
             self._end(is_kept=self._is_kept and not fault)
         elif fault:
             self.fail(fault, is_broken=False)
 
-    def _feed_head(self, data: bytes) -> None:
+    def _feed_head(self, parser: HttpResponseParser, data: bytes) -> None:
         """Parse in small pieces until the head is complete. Raises HttpParserError."""
-        parser, at = cast(HttpResponseParser, self._parser), 0
+        at = 0
         while not self._status and at < len(data):
             piece = data[at : at + min(HEAD_PIECE, self._head_left)]
             if not piece:
@@ -215,18 +211,16 @@ class Connection(asyncio.Protocol):
 
     def _pass_on(self, size: int) -> None:
         """Pass on what was parsed, of ``size`` bytes."""
-        pieces, asked = self._pieces, self._asked
-        if not pieces:
-            data = b""
-            if self._status:
-                self._blank_left -= size
-            if self._blank_left < 0:
-                self.fail(f"more than {HEAD_BYTES:,} bytes between two of a body", is_broken=False)
-                return
-        else:
+        pieces, asked, data = self._pieces, self._asked, b""
+        if pieces:
             data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
             pieces.clear()
             self._blank_left = HEAD_BYTES
+        elif self._status:
+            self._blank_left -= size
+            if self._blank_left < 0:
+                self.fail(f"more than {HEAD_BYTES:,} bytes between two of a body", is_broken=False)
+                return
         if asked is None:
             self._rest_left -= size
             if self._rest_left < 0:
@@ -246,7 +240,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Take the end of what the server sends; it may be that of a body without a length."""
-        if self._is_due() and self._status and not self._is_framed:
+        if self._parser is not None and self._status and not self._is_framed:
             self._end(is_kept=False)
 
     def connection_lost(self, error: Exception | None) -> None:

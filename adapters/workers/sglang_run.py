@@ -18,7 +18,7 @@ from functools import partial
 from typing import Protocol
 
 from .base import Generation, Receive, TextPath, TextRun, WorkerError
-from .http_client import MAX_ANSWER_BYTES, Exchange, HttpClient, WholeAnswer
+from .http_client import MAX_ANSWER_BYTES, NO_HEADERS, Exchange, HttpClient, WholeAnswer
 from .sglang_errors import LessRoom, server_error
 from .sglang_wire import PIECE, StreamReader, request_body, request_id
 from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
@@ -95,14 +95,14 @@ class SGLangRun(TextRun):
         server = self._server
         _check_open(server)
         rid = request_id(generation.rid)
-        trace = generation.traceparent
+        trace, encode = generation.traceparent, self._encoder(generation, rid)
         # the body is no variable here: it is not kept while the answer streams
         exchange = server.client.begin(
             "POST",
             "/generate",
             self,
-            content=await self._encoded(generation, rid),
-            headers={} if trace is None else {"traceparent": trace},
+            content=encode() if _is_short(generation) else await _in_thread(encode),
+            headers=NO_HEADERS if trace is None else {"traceparent": trace},
         )
         reader = StreamReader(generation, server.tokens, server.stop_token_ids)
         self._begin(exchange, reader, most_bytes(generation))
@@ -129,9 +129,9 @@ class SGLangRun(TextRun):
             if not reader.finished:
                 server.abort(rid)
 
-    async def _encoded(self, generation: Generation, rid: str) -> bytes:
+    def _encoder(self, generation: Generation, rid: str) -> Callable[[], bytes]:
         server = self._server
-        encode = partial(
+        return partial(
             request_body,
             generation,
             rid,
@@ -140,9 +140,6 @@ class SGLangRun(TextRun):
             stop_token_ids=server.stop_token_ids,
             is_incremental=server.is_incremental,
         )
-        images = sum(len(image.data) for image, _ in generation.images)
-        is_short = len(generation.prompt) + images <= PIECE
-        return encode() if is_short else await _in_thread(encode)
 
     # -- called by the exchange
 
@@ -234,6 +231,12 @@ def refusal(status: int, data: bytes) -> WorkerError:
     if isinstance(body, dict):
         body = body.get("error") or body.get("detail") or body
     return server_error(body, status=status)
+
+
+def _is_short(generation: Generation) -> bool:
+    """Return whether to encode the body takes no longer than the event loop may be held up."""
+    images = sum(len(image.data) for image, _ in generation.images) if generation.images else 0
+    return len(generation.prompt) + images <= PIECE
 
 
 def _check_open(server: Server) -> None:

@@ -14,7 +14,7 @@ Not here         HTTP (sglang), the lines of the stream (sse), checks of values 
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, TypeVar
@@ -37,7 +37,7 @@ from .sglang_errors import server_error
 from .sglang_values import as_count, token_logprobs
 from .stop_strings import StopGate
 
-#: ids or characters encoded in one call, which holds the GIL for about 2 ms
+#: ids or characters encoded in one call, which holds the GIL for less than 1 ms
 PIECE = 16_384
 #: the "stop string" that SGLang reports when the model produces NaN
 BROKEN_NUMBERS = "NaN happened"
@@ -69,7 +69,7 @@ def request_body(
 ) -> bytes:
     """Return the body of ``POST /generate``.
 
-    A prompt of a million ids takes a quarter of a second. It is encoded in pieces of ``PIECE``, so
+    A prompt of a million ids takes a tenth of a second. It is encoded in pieces of ``PIECE``, so
     that the event loop can run between them. Images are ASCII that needs no escapes.
 
     The server replaces the placeholder of an image by more tokens, so their number is unknown here.
@@ -113,14 +113,23 @@ def request_body(
         fields |= {"return_logprob": True, "top_logprobs_num": generation.sampling.logprobs}
         if not is_incremental:
             params["stream_interval"] = -(-max_tokens // LOGPROB_EVENTS)
-    rest = json.dumps(fields)
     if isinstance(prompt, str):
-        text = "".join(json.dumps(piece)[1:-1] for piece in _pieces(prompt))
-        head = f'{{"text":"{text}",'
+        text = (json.dumps(piece)[1:-1].encode() for piece in _pieces(prompt))
+        head = [b'{"text":"', *text, b'",']
     else:
-        ids = ",".join(",".join(map(str, piece)) for piece in _pieces(prompt))
-        head = f'{{"input_ids":[{ids}],'
-    return b"".join((head.encode(), *_image_data(generation.images), rest[1:].encode()))
+        ids = b",".join(orjson.dumps(piece)[1:-1] for piece in _pieces(prompt))
+        head = [b'{"input_ids":[', ids, b"],"]
+    return b"".join((*head, *_image_data(generation.images), _encoded(fields)[1:]))
+
+
+def _encoded(fields: dict[str, Any]) -> bytes:
+    """Return JSON. orjson, which takes a tenth of the time, refuses lone surrogates, and integers
+    of more than 64 bits.
+    """
+    try:
+        return orjson.dumps(fields)
+    except TypeError:
+        return json.dumps(fields).encode()
 
 
 def _image_data(images: Sequence[PromptImage]) -> Iterator[bytes]:
@@ -142,6 +151,8 @@ def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
     grammar, whose end ends the answer; ``min_new_tokens`` does.
     """
     active = sampling.active
+    if not active:
+        return {}
     params: dict[str, Any] = {name: getattr(sampling, name) for name in SHAPING if name in active}
     if sampling.logit_bias:
         params["logit_bias"] = {str(number): bias for number, bias in sampling.logit_bias}
@@ -158,7 +169,9 @@ def _check(prompt: list[int], vocabulary: int, context: int | None) -> None:
         raise WorkerError(400, f"a prompt needs at least one token, all ids below {vocabulary:,}")
 
 
-def _pieces(prompt: Prompt) -> Iterator[Prompt]:
+def _pieces(prompt: Prompt) -> Iterable[Prompt]:
+    if len(prompt) <= PIECE:
+        return (prompt,)
     return (prompt[at : at + PIECE] for at in range(0, len(prompt), PIECE))
 
 

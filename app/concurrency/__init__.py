@@ -1,6 +1,6 @@
 """Threads for the slow steps of requests, which clients share fairly; deadlines; ends of tasks."""
 
-from .deadline_sweep import Deadline, DeadlineSweep
+from .deadline_sweep import Bound, Deadline, DeadlineSweep
 from .fair_queue import FairQueue, Job
 from .fair_threads import gil_released, give_way
 from .offload import LARGE_BYTES, Offload

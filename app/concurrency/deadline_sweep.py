@@ -1,7 +1,8 @@
 """Deadlines that move often, checked by one timer for all of them.
 
 A timer for each token of each stream would cost more than the token. Moving a deadline costs an
-assignment; the timer is set for the earliest one, and when it fires, most have moved on.
+assignment; the timer is set for the earliest one, and when it fires, most have moved on. A Bound is
+the deadline of a block of a task.
 
 Threads     the event loop only.
 """
@@ -9,6 +10,7 @@ Threads     the event loop only.
 import asyncio
 import math
 from collections.abc import Callable
+from types import TracebackType
 
 #: seconds between two looks at the least; a deadline may pass that much later
 TICK_S = 0.05
@@ -17,10 +19,11 @@ TICK_S = 0.05
 class Deadline:
     """The time at which ``on_passed`` is called once, in the loop's time; infinite: never."""
 
-    __slots__ = ("at", "on_passed")
+    __slots__ = ("at", "has_passed", "on_passed")
 
     def __init__(self, on_passed: Callable[[], object]) -> None:
         self.at = math.inf
+        self.has_passed = False
         self.on_passed = on_passed
 
 
@@ -36,6 +39,8 @@ class DeadlineSweep:
     def add(self, deadline: Deadline) -> None:
         """Watch a deadline until it has passed or is discarded."""
         self._deadlines.add(deadline)
+        if deadline.at < self._next:
+            self._set_timer(deadline.at)
 
     def discard(self, deadline: Deadline) -> None:
         """Watch a deadline no longer, if it was watched."""
@@ -68,4 +73,46 @@ class DeadlineSweep:
             # an earlier call may have discarded or moved it
             if each in self._deadlines and each.at <= now:
                 self.discard(each)
+                each.has_passed = True
                 each.on_passed()
+
+
+class Bound(Deadline):
+    """Ends the block of its ``with`` with TimeoutError when it passes, as ``asyncio.timeout`` does,
+    which takes 2 us without a time and 4 us with one, for its timer.
+    """
+
+    __slots__ = ("_cancelling", "_sweep", "_task")
+
+    def __init__(self, sweep: DeadlineSweep, seconds: float | None = None) -> None:
+        self.at = math.inf if seconds is None else asyncio.get_running_loop().time() + seconds
+        self.has_passed = False
+        self.on_passed = _nothing
+        self._sweep = sweep
+        self._task: asyncio.Task[object] | None = None
+
+    def __enter__(self) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("only a task can be bound")
+        self._task, self._cancelling = task, task.cancelling()
+        self.on_passed = task.cancel
+        self._sweep.add(self)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._sweep.discard(self)
+        # the task holds the frame of the block, and that holds this
+        task, self._task, self.on_passed = self._task, None, _nothing
+        if self.has_passed and task is not None:
+            is_ours = task.uncancel() <= self._cancelling
+            if is_ours and kind is asyncio.CancelledError:
+                raise TimeoutError from error
+
+
+def _nothing() -> None:
+    pass

@@ -20,13 +20,13 @@ Invariants   I1 ``start`` returns true when every choice has its first item, or 
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from typing import Any, Protocol
 
 from adapters.formats import TextDelta
 from adapters.text_path import TextPath
 from adapters.workers import Chunk, Receive
 
+from ..concurrency import Bound, Deadline, DeadlineSweep
 from .choice_decoder import ChoiceDecoder, ChoiceDeltas, ChoiceEnd, ChoiceItem
 
 #: items of an answer, each with the number of its choice
@@ -149,11 +149,19 @@ class Choice:
 
 
 class Choices:
-    """See the file's header. ``timeout``: seconds for each whole choice."""
+    """See the file's header.
 
-    def __init__(self, choices: Sequence[Choice], *, timeout: float) -> None:
+    Args:
+        timeout: seconds for each whole choice.
+        sweep: of the deadlines; default: a new one.
+    """
+
+    def __init__(
+        self, choices: Sequence[Choice], *, timeout: float, sweep: DeadlineSweep | None = None
+    ) -> None:
         self._choices = choices
         self._timeout = timeout
+        self._sweep = sweep or DeadlineSweep()
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[int, ChoiceItem]] = []
         self._take: Callable[[Batch], None] | None = None
@@ -172,18 +180,27 @@ class Choices:
         """Start the choices and wait until each has its first item, at most ``seconds``. Return
         whether all have; if not, call it again to wait on. On an error everything has been stopped.
         """
+        if not self._silent:
+            return True
+        loop = asyncio.get_running_loop()
         if not self._tasks:
             numbered = enumerate(self._choices)
-            self._tasks = [asyncio.create_task(self._run(*choice)) for choice in numbered]
+            self._tasks = [loop.create_task(self._run(*choice)) for choice in numbered]
+        patience = Deadline(self._has_begun.set)
+        if seconds is not None:
+            patience.at = loop.time() + seconds
+            self._sweep.add(patience)
         try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._has_begun.wait()
-            if self._silent and self._failures:
-                raise self._failures.pop()
+            await self._has_begun.wait()
+            if self._silent:
+                if self._failures:
+                    raise self._failures.pop()
+                self._has_begun.clear()
         except BaseException:
             await self.aclose()
             raise
+        finally:
+            self._sweep.discard(patience)
         return not self._silent
 
     async def send_to(
@@ -230,8 +247,8 @@ class Choices:
             self._is_closing = True
             for task in self._tasks:
                 task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        if running := [task for task in self._tasks if not task.done()]:
+            await asyncio.wait(running)
         # tasks and errors hold these choices: they must not wait for a collection to be freed
         self._tasks.clear()
         self._failures.clear()
@@ -239,7 +256,7 @@ class Choices:
 
     async def _run(self, number: int, choice: Choice) -> None:
         try:
-            async with asyncio.timeout(self._timeout):
+            with Bound(self._sweep, self._timeout):
                 last = await choice.run(
                     lambda deltas: self._deliver(number, (deltas,)),
                     lambda delta: self._write_text(number, delta),

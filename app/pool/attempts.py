@@ -9,7 +9,6 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from adapters.text_path import TextPath
 from adapters.workers import (
@@ -24,7 +23,7 @@ from adapters.workers import (
 )
 from engine import ParseDivergence
 
-from ..concurrency import Deadline, DeadlineSweep
+from ..concurrency import Bound, DeadlineSweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,11 @@ class AttemptRun:
         self._deadlines = deadlines
         self._sweep = sweep
         self._on_begin = on_begin
-        self._receive: Receive = lambda chunk: True
+        self._receive: Receive = _take_all
         self._is_complete = False
         self._is_paused = False
         self._time = asyncio.get_running_loop().time
-        self._deadline = Deadline(lambda: None)
+        self._deadline = Bound(sweep)
 
     async def wait(self, receive: Receive) -> None:
         """Pass the worker's chunks on, each within its deadline, until the last one, or until the
@@ -79,15 +78,12 @@ class AttemptRun:
             self._run.text_path = self.text_path
         if self._is_paused:
             self._run.pause()
-        self._sweep.add(self._deadline)
+        self._set_deadline()
         try:
-            async with asyncio.timeout(None) as bound:
-                # at once: the loop's times begin with 0
-                self._deadline.on_passed = partial(bound.reschedule, 0)
-                self._set_deadline()
+            with self._deadline:
                 await self._run.wait()
         except TimeoutError as error:
-            if not bound.expired():
+            if not self._deadline.has_passed:
                 raise
             what, seconds = "first token", self._deadlines.first_token
             if self.has_begun:
@@ -95,11 +91,9 @@ class AttemptRun:
             message = f"no {what} within {seconds} s"
             raise WorkerError(504, message, reason="timeout") from error
         finally:
-            self._sweep.discard(self._deadline)
             # else these and the attempt would hold each other, and the images of the prompt
             self._run = None
-            self._receive = lambda chunk: True
-            self._deadline.on_passed = lambda: None
+            self._receive = _take_all
         if not self._is_complete:
             message = "the worker's stream ended without a finish reason"
             raise WorkerError(502, message, reason="truncated")
@@ -140,6 +134,10 @@ class AttemptRun:
             # it only moves the deadline on, so the sweep need not know
             self.text_path.keep_deadline(self._deadline, self._time, left)
         self._sweep.move(self._deadline, self._time() + left)
+
+
+def _take_all(chunk: Chunk) -> bool:
+    return True
 
 
 def reason_of(error: Exception) -> FailureReason | None:

@@ -132,6 +132,8 @@ class _Turns:
         return self._last.get(candidate.name, 0)
 
     def least_busy(self, candidates: Sequence[Member]) -> Member:
+        if len(candidates) == 1:
+            return candidates[0]
         return min(candidates, key=lambda each: (each.running, self.last(each)))
 
     def take(self, candidate: Member) -> Member:

@@ -54,16 +54,21 @@ class Slots:
     def is_free(self, member: Member) -> bool:
         return self._bound is None or member.running < self._bound
 
-    async def take(self, pick: Pick, seconds: float | None) -> Member:
-        """Return a worker whose slot is taken; the caller must ``release`` it.
-
-        Raises:
-            WorkerError: 503, no slot was free within ``seconds``.
+    def take_free(self, pick: Pick) -> Member | None:
+        """Return a worker whose slot is taken; the caller must ``release`` it. None: others wait,
+        or there is no free one.
         """
         member = None if self._queue else pick()
         if member is not None:
             member.take()
-            return member
+        return member
+
+    async def take(self, pick: Pick, seconds: float | None) -> Member:
+        """Wait for a worker, and return it as ``take_free`` does.
+
+        Raises:
+            WorkerError: 503, no slot was free within ``seconds``.
+        """
         waiting = _Waiting(pick, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
         self.wake()
@@ -81,7 +86,8 @@ class Slots:
     def release(self, member: Member) -> None:
         """Free a slot, and grant it."""
         member.release()
-        self.wake()
+        if self._queue:
+            self.wake()
 
     def wake(self) -> None:
         """Grant slots to waiting requests; call it after any change that may free a worker."""

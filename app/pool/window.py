@@ -39,6 +39,8 @@ class WindowCounter:
     def _pass(self) -> None:
         """Empty the slices that have begun since the last use."""
         now = self._slice()
+        if now == self._now:
+            return
         for number in range(max(self._now, now - SLICES) + 1, now + 1):
             self._counts[number % SLICES] = 0
         self._now = now

@@ -23,16 +23,17 @@ Threads      the event loop only.
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from adapters.workers import (
+    SAMPLING_OPTIONS,
     Generation,
     PromptTooLong,
     Receive,
-    SamplingOptions,
     Worker,
     WorkerError,
 )
@@ -56,6 +57,7 @@ Status = Literal["ok", "degraded", "unready"]
 
 #: workers that must refuse a request before it is refused
 OPINIONS = 2
+EVERY_OPTION = frozenset(SAMPLING_OPTIONS)
 
 
 class Pool:
@@ -182,15 +184,21 @@ class Pool:
     @property
     def supported_sampling(self) -> frozenset[str]:
         """The SamplingOptions that every worker supports; all while there is no worker."""
-        every = frozenset(field.name for field in fields(SamplingOptions))
-        return every.intersection(*(member.worker.supported_sampling for member in self.members))
+        supported = EVERY_OPTION
+        for member in self.members:
+            supported &= member.worker.supported_sampling
+        return supported
 
     @property
     def max_model_len(self) -> int | None:
         """The longest context of a worker in tokens; None while one is unknown."""
-        lengths = [member.worker.max_model_len for member in self.members]
-        known = [length for length in lengths if length is not None]
-        return max(known, default=None) if len(known) == len(lengths) else None
+        longest: int | None = None
+        for member in self.members:
+            length = member.worker.max_model_len
+            if length is None:
+                return None
+            longest = length if longest is None or length > longest else longest
+        return longest
 
     @property
     def sees_images(self) -> bool:
@@ -237,13 +245,18 @@ class Pool:
         tried: list[Member] = []
         refusals: list[tuple[Member, WorkerError]] = []
         error: Exception | None = None
-        self._check_room(generation)
-        self._budget.count_request()
         # errors hold this frame, and so the images of the prompt
         try:
-            while self._may_try(generation, tried, is_refused=bool(refusals)):
+            while not tried or self._may_retry(generation, tried, is_refused=bool(refusals)):
                 pick = partial(self._pick, generation, tried)
-                member = await self._slots.take(pick, self._deadlines.first_token)
+                member = self._slots.take_free(pick)
+                if member is None:
+                    if not self._candidates(generation, tried):
+                        self._check_room(generation)
+                        break
+                    member = await self._slots.take(pick, self._deadlines.first_token)
+                if not tried:
+                    self._budget.count_request()
                 tried.append(member)
                 error = await self._attempted(member, generation, begin, on_attempt, refusals)
                 if error is None:
@@ -311,14 +324,17 @@ class Pool:
             )
 
     def _candidates(self, generation: Generation, tried: Sequence[Member]) -> list[Member]:
-        got = _length(generation)
+        got, images = _length(generation), generation.images
         return [
             member
-            for member in self._in_service
-            if member not in tried and member.has_room(got) and member.sees(generation.images)
+            for member in self.members
+            if not member.is_draining
+            and member not in tried
+            and member.has_room(got)
+            and member.sees(images)
         ]
 
-    def _may_try(
+    def _may_retry(
         self, generation: Generation, tried: Sequence[Member], *, is_refused: bool
     ) -> bool:
         """Return whether another worker is left, and the budget allows to ask it.
@@ -328,8 +344,8 @@ class Pool:
         worker to one in service (retry_budget).
         """
         left = self._candidates(generation, tried)
-        if not tried or not left:
-            return bool(left)
+        if not left:
+            return False
         is_free = is_refused or (
             not tried[-1].available and any(member.available for member in left)
         )
@@ -339,11 +355,14 @@ class Pool:
 
     def _pick(self, generation: Generation, tried: Sequence[Member]) -> Member | None:
         """Return the worker to ask; None: the fit ones are at their bound."""
-        left = self._candidates(generation, tried)
-        best = min((member.bad_signals for member in left), default=0)
-        free = [
-            member for member in left if member.bad_signals == best and self._slots.is_free(member)
-        ]
+        best = math.inf
+        free: list[Member] = []
+        for member in self._candidates(generation, tried):
+            signals = member.bad_signals
+            if signals < best:
+                best, free = signals, []
+            if signals == best and self._slots.is_free(member):
+                free.append(member)
         if not free:
             return None
         if best:

@@ -17,18 +17,18 @@ Not here     HTTP (api), the objects of answers (writers), the rules of
 
 import asyncio
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from secrets import token_hex
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from adapters.formats import OutputSpec, TextDelta
 from adapters.workers import Chunk, Generation, PromptTooLong
 
-from ..concurrency import LARGE_BYTES, Offload
+from ..concurrency import LARGE_BYTES, DeadlineSweep, Offload
 from ..constraints import ConstraintPlanner, Found
 from ..conversation import Loaded, Tokenizer
 from ..errors import ApiError
@@ -98,6 +98,8 @@ class GenerationService:
     counting: WeakValueDictionary[str, asyncio.Semaphore] = field(
         default_factory=WeakValueDictionary
     )
+    #: of its answers
+    deadlines: DeadlineSweep = field(default_factory=DeadlineSweep)
 
     async def complete(
         self,
@@ -169,6 +171,7 @@ class GenerationService:
                 for choice in prepared.choices
             ],
             timeout=self.settings.request_timeout,
+            sweep=self.deadlines,
         )
 
     def _failure(
@@ -245,7 +248,7 @@ class GenerationService:
         prompt counted at a time.
         """
         generation = Generation(
-            uuid.uuid4().hex, prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
+            token_hex(16), prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
         )
         count = len(prompt.ids)
         own = self.counting.setdefault(client, asyncio.Semaphore())
@@ -305,7 +308,7 @@ class GenerationService:
         may_end = prepared.output.may_be_text or not constraint.is_enforced
         generation = Generation(
             # ids of one length: SGLang aborts every request whose id begins with the given one
-            rid=uuid.uuid4().hex,
+            rid=token_hex(16),
             prompt=choice.prompt,
             spec=constraint.spec,
             spec_kind=constraint.spec_kind,

@@ -127,6 +127,14 @@ def test_the_request() -> None:
     assert "secret" not in repr(vars(worker)["description"])
 
 
+@pytest.mark.parametrize("spec", ["é\u2028\U0001f600", "\ud800", '"\\\0'])
+def test_any_text_of_a_spec_is_sent(spec: str) -> None:
+    """Also a lone surrogate, which UTF-8 cannot contain."""
+    server = recorded("free")
+    run(collect(server.worker(), ask(spec=spec)))
+    assert server.sent("/generate")[0]["sampling_params"]["structural_tag"] == spec
+
+
 #: (options, what they add to SGLang's sampling_params of a request for 60 tokens)
 OPTIONS: list[tuple[SamplingOptions, dict[str, Any]]] = [
     (SamplingOptions(), {}),

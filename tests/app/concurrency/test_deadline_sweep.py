@@ -3,6 +3,7 @@ that a slow machine cannot fail it.
 """
 
 import asyncio
+import gc
 import math
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +12,7 @@ from weakref import ref
 
 import pytest
 
-from app.concurrency import Deadline, DeadlineSweep, deadline_sweep
+from app.concurrency import Bound, Deadline, DeadlineSweep, deadline_sweep
 
 
 class Watched:
@@ -221,3 +222,77 @@ async def test_the_sweep_keeps_no_deadline_that_has_passed_or_was_discarded():
     await watched.until("passed")
     del passed, gone
     assert [each() for each in kept] == [None, None]
+
+
+# -- bounds
+
+
+async def test_a_bound_ends_its_block_with_a_time_out():
+    bound, after = Bound(DeadlineSweep(), 0.01), []
+    with pytest.raises(TimeoutError), bound:
+        await asyncio.Event().wait()
+    after.append(await asyncio.sleep(0, "on"))
+    assert (bound.has_passed, after, current().cancelling()) == (True, ["on"], 0)
+
+
+async def test_a_bound_whose_block_ends_in_time_has_no_effect():
+    sweep = DeadlineSweep()
+    for seconds in (None, 3600):
+        with Bound(sweep, seconds) as made:
+            await asyncio.sleep(0)
+        assert made is None
+    with pytest.raises(ValueError, match="a bug"), Bound(sweep, 3600):
+        raise ValueError("a bug")
+    assert (sweep._timer, sweep._deadlines) == (None, set())
+
+
+async def test_a_bound_that_moves_nearer_ends_its_block():
+    sweep = DeadlineSweep()
+    bound = Bound(sweep, 3600)
+    asyncio.get_running_loop().call_soon(sweep.move, bound, 0)
+    with pytest.raises(TimeoutError), bound:
+        await asyncio.Event().wait()
+
+
+async def test_of_nested_bounds_the_one_that_passes_ends_its_block():
+    sweep = DeadlineSweep()
+    for outer, inner in ((0.01, 3600), (3600, 0.01)):
+        one, other = Bound(sweep, outer), Bound(sweep, inner)
+        with pytest.raises(TimeoutError), one, other:
+            await asyncio.Event().wait()
+        assert (one.has_passed, other.has_passed) == (outer < inner, inner < outer)
+
+
+async def test_a_bound_does_not_hide_a_cancellation():
+    async def work() -> None:
+        with bound:
+            await asyncio.Event().wait()
+
+    sweep = DeadlineSweep()
+    for has_passed in (False, True):
+        bound = Bound(sweep)
+        task = asyncio.create_task(work())
+        await asyncio.sleep(0)
+        task.cancel()
+        if has_passed:
+            bound.has_passed = True
+            bound.on_passed()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_a_bound_keeps_no_task():
+    """The task holds the frame of the block, and that holds the bound."""
+    bounds = [Bound(DeadlineSweep(), seconds) for seconds in (0.01, 3600)]
+    with pytest.raises(TimeoutError), bounds[0]:
+        await asyncio.Event().wait()
+    with bounds[1]:
+        pass
+    assert not any(current() is kept for each in bounds for kept in gc.get_referents(each))
+    assert all(each.on_passed() is None for each in bounds)
+
+
+def current() -> "asyncio.Task[object]":
+    task = asyncio.current_task()
+    assert task is not None
+    return task
