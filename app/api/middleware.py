@@ -63,7 +63,8 @@ class RequestMiddleware:
         try:
             async with self._drain.request():
                 with exchange.at_end:
-                    _check_framing(scope)
+                    if exchange.is_framed_twice:
+                        raise _framed_twice()
                     await self._app(scope, receive, exchange.send)
         except ApiError as error:  # of framing and the shutdown; routes answer their own
             exchange.record.error = error.code
@@ -98,8 +99,6 @@ class RequestMiddleware:
             self._logger.info("request", method=method, **outcome, **facts)
 
 
-def _check_framing(scope: Scope) -> None:
-    names = {name for name, _ in scope["headers"]}
-    if names >= {b"transfer-encoding", b"content-length"}:
-        message = "A request must not have both Transfer-Encoding and Content-Length."
-        raise ApiError(400, message, code="invalid_http", headers={"connection": "close"})
+def _framed_twice() -> ApiError:
+    message = "A request must not have both Transfer-Encoding and Content-Length."
+    return ApiError(400, message, code="invalid_http", headers={"connection": "close"})
