@@ -27,12 +27,12 @@ COMMENT = b": keep-alive\n\n"
 #: the content type of answers that stream
 EVENT_STREAM = b"text/event-stream"
 
-_HEADERS = {
-    "content-type": f"{EVENT_STREAM.decode()}; charset=utf-8",
-    "cache-control": "no-cache",
+_HEADERS = (
+    (b"content-type", EVENT_STREAM + b"; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
     # nginx must not collect events
-    "x-accel-buffering": "no",
-}
+    (b"x-accel-buffering", b"no"),
+)
 
 
 class Iterated(Protocol):
@@ -86,14 +86,21 @@ class EventStream(Response):
         on_disconnect: Callable[[], None] = lambda: None,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(headers={**(headers or {}), **_HEADERS})
-        # the length is known only at the end
-        del self.headers["content-length"]
+        super().__init__(headers=headers)
         self._events = events
         self._comments = comments or Comments(0)
         self._comment = comment
         self._on_disconnect = on_disconnect
         self._on_end = on_end
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Set the headers: no length, which is known only at the end."""
+        given = {} if headers is None else headers
+        self.raw_headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1"))
+            for name, value in given.items()
+        ]
+        self.raw_headers += _HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):
