@@ -11,7 +11,13 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from .api import BrowserGuard, RequestMiddleware, install_error_handlers, warn_unenforced
+from .api import (
+    BrowserGuard,
+    DirectRoutes,
+    RequestMiddleware,
+    install_error_handlers,
+    warn_unenforced,
+)
 from .composition import Components, build
 from .constraints import MODE_HEADER, RELAXED_HEADER
 from .conversation import Tokenizer, load_tokenizer
@@ -73,9 +79,13 @@ def create_app(
         lifespan=lifespan,
         openapi_url=None,
         redirect_slashes=False,
+        # the gateway has its own (observability), and FastAPI takes 9 us a request to find none
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
+    app.state.direct_routes = {}
+    app.add_middleware(DirectRoutes, routes=app.state.direct_routes)
     if not chosen.gateway.keys_required:
         app.add_middleware(BrowserGuard, settings=chosen.gateway)
     app.add_middleware(

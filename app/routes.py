@@ -16,6 +16,7 @@ from .api import (
     BodyLimit,
     BodyReader,
     ResponsesSocket,
+    add_direct,
     admin_router,
     constraint_router,
     conversations_router,
@@ -92,6 +93,7 @@ class _Routes:
         )
         generation = generation_router(models, answering, bodies, self._identify)
         self.app.include_router(generation)
+        add_direct(self.app.state.direct_routes, generation)
         routers = [
             responses_router(StoredResponses(state, self.background), models, bodies),
             conversations_router(Conversations(conversations, state), bodies),

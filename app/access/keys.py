@@ -14,6 +14,7 @@ Threads          the event loop; a thread makes each table, which then replaces 
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from ..concurrency import cancel
@@ -25,6 +26,8 @@ from .key_entry import KeyEntry, client_id, digest_of
 
 #: seconds between two looks at the sources
 POLL_SECONDS: Final = 1.0
+#: addresses whose clients are kept; others are made anew
+MAX_ADDRESSES: Final = 1024
 
 CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 
@@ -81,6 +84,8 @@ class Keys:
         self._reserved = frozenset(reserved)
         self._logger = logger
         self._clock = clock
+        # a frozen object takes 2 us to make
+        self._of_address = lru_cache(MAX_ADDRESSES)(Client)
         self._followed: Sequence[Followed] = [*sources, *([] if tokens is None else [tokens])]
         self._loaded: dict[str, Sequence[Any]] = {}
         self._failures: dict[str, str] = {}
@@ -101,7 +106,7 @@ class Keys:
                 503, no source was read yet.
         """
         if not self.are_required:
-            return Client(id=address)
+            return self._of_address(address)
         client, entry = self._find(bearer(authorization))
         if entry is not None and entry.has_expired(self._clock()):
             raise refused("This API key has expired.")

@@ -10,6 +10,7 @@ from .browser_guard import BrowserGuard
 from .constraint_routes import constraint_router, warn_unenforced
 from .conversations_routes import conversations_router
 from .debug_routes import debug_router
+from .direct_routes import DirectRoutes, add_direct
 from .docs_routes import docs_router
 from .error_responses import endpoints_of, install_error_handlers
 from .exchange import exchange_of

@@ -90,7 +90,9 @@ class Answering:
 
         try:
             if body.stream:
-                stream = await run_until_disconnect(admitted(service.stream), request.receive)
+                stream = await run_until_disconnect(
+                    admitted(service.stream), request.receive, request.scope
+                )
                 # for the end of a shutdown, see RequestMiddleware
                 exchange.failed = stream.failed
                 return EventStream(
@@ -101,7 +103,9 @@ class Answering:
                     on_disconnect=partial(self._leave, record),
                     on_end=ticket.close,
                 )
-            whole = await run_until_disconnect(admitted(service.complete), request.receive)
+            whole = await run_until_disconnect(
+                admitted(service.complete), request.receive, request.scope
+            )
             ticket.close()
             return surface.encode(whole)
         except Disconnected:

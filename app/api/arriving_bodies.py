@@ -12,20 +12,41 @@ Not here     the limit of one body (body_limit); what is left of one that was pa
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from types import TracebackType
 
 from ..errors import ApiError, unavailable
 
 
 class ArrivingBody:
-    """One body; ``data``: the bytes so far."""
+    """One body, which is held within its context; ``data``: the bytes so far."""
 
-    def __init__(self, client: str, timer: asyncio.Timeout) -> None:
+    def __init__(self, bodies: "ArrivingBodies", client: str, timer: asyncio.Timeout) -> None:
         self.client = client
         self.data = bytearray()
         self.is_refused = False
+        self._bodies = bodies
         self._timer = timer
+
+    async def __aenter__(self) -> "ArrivingBody":
+        self._bodies.hold(self)
+        await self._timer.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            await self._timer.__aexit__(kind, error, trace)
+        except TimeoutError:
+            if self.is_refused:
+                raise self._bodies.refusal() from None
+            raise
+        finally:
+            self._bodies.remove(self)
 
     def end(self) -> None:
         """Let the body, which is whole, wait as long as it must to be parsed."""
@@ -50,26 +71,18 @@ class ArrivingBodies:
         self._sizes: dict[str, int] = {}
         self._bodies: dict[str, dict[ArrivingBody, None]] = {}
 
-    @asynccontextmanager
-    async def body(self, client: str, seconds: float) -> AsyncIterator[ArrivingBody]:
-        """Hold a new body meanwhile.
+    def body(self, client: str, seconds: float) -> ArrivingBody:
+        """Return a new body, to be held within its context.
 
         Raises:
             ApiError: 503, it was refused.
             TimeoutError: the seconds are over.
         """
-        timer = asyncio.timeout(seconds)
-        body = ArrivingBody(client, timer)
-        self._bodies.setdefault(client, {})[body] = None
-        try:
-            async with timer:
-                yield body
-        except TimeoutError:
-            if body.is_refused:
-                raise self._refusal() from None
-            raise
-        finally:
-            self._remove(body)
+        return ArrivingBody(self, client, asyncio.timeout(seconds))
+
+    def hold(self, body: ArrivingBody) -> None:
+        """Add a body."""
+        self._bodies.setdefault(body.client, {})[body] = None
 
     def add(self, body: ArrivingBody, part: bytes) -> bytearray:
         """Add bytes to a body; return it so far. Raises ApiError 503 if it is refused."""
@@ -79,7 +92,7 @@ class ArrivingBodies:
             while self._size > self._max_bytes:
                 self._refuse_one()
         if body.is_refused:
-            raise self._refusal()
+            raise self.refusal()
         return body.data
 
     def _refuse_one(self) -> None:
@@ -89,7 +102,8 @@ class ArrivingBodies:
         newest.refuse()
         self._on_refused()
 
-    def _remove(self, body: ArrivingBody) -> None:
+    def remove(self, body: ArrivingBody) -> None:
+        """Let a body go."""
         self._count(body.client, -len(body.data))
         del self._bodies[body.client][body]
         if not self._bodies[body.client]:
@@ -101,7 +115,8 @@ class ArrivingBodies:
         if not self._sizes[client]:
             del self._sizes[client]
 
-    def _refusal(self) -> ApiError:
+    def refusal(self) -> ApiError:
+        """Return the error of a refused body."""
         return unavailable(
             "Too many request bodies are arriving: together they may have at most "
             f"{self._max_bytes:,} bytes, and this client sends the most.",

@@ -52,6 +52,21 @@ def announced_size(request: Request) -> int:
     return int(announced[:20]) if announced.isdecimal() else 0
 
 
+async def body_parts(request: Request) -> AsyncIterator[bytes]:
+    """Yield the parts of a body as they arrive, and nothing after the last one.
+
+    Raises:
+        ClientDisconnect: the client has left.
+    """
+    receive, is_last = request.receive, False
+    while not is_last:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        is_last = not message.get("more_body", False)
+        yield message.get("body", b"")
+
+
 async def read_body(
     stream: AsyncIterator[bytes],
     add: Callable[[bytes], bytearray],

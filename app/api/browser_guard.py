@@ -13,7 +13,6 @@ Not here  the type of bodies (body), which holds with keys, too; CORS answers (S
 import re
 from collections.abc import Collection
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import ApiError
@@ -34,17 +33,25 @@ class BrowserGuard:
         self._hosts = frozenset(settings.allowed_hosts)
         self._own = settings.host.strip("[]").lower()
         self._is_loopback = is_loopback(settings.host)
+        #: the last host that has passed
+        self._passed: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Raise ApiError 403 for a foreign Host or Origin."""
         if scope["type"] in ("http", "websocket") and scope["path"] not in _OPEN_PATHS:
-            headers = Headers(scope=scope)
-            self._check_host(headers.get("host"))
-            self._check_origin(headers.get("origin"), headers.get("host", ""))
+            # the first of several counts
+            headers = dict(reversed(scope["headers"]))
+            host = headers.get(b"host", b"").decode("latin-1")
+            # clients repeat the name
+            if host != self._passed and b"host" in headers:
+                self._check_host(host)
+                self._passed = host
+            if b"origin" in headers:
+                self._check_origin(headers[b"origin"].decode("latin-1"), host)
         await self._app(scope, receive, send)
 
-    def _check_host(self, host: str | None) -> None:
-        if host is None or not (self._is_loopback or self._hosts) or "*" in self._hosts:
+    def _check_host(self, host: str) -> None:
+        if not (self._is_loopback or self._hosts) or "*" in self._hosts:
             return
         name = _PORT.sub("", host.strip().lower()).strip("[]").rstrip(".")
         known: Collection[str] = (self._own, *self._hosts)
@@ -58,8 +65,8 @@ class BrowserGuard:
             code="host_not_allowed",
         )
 
-    def _check_origin(self, origin: str | None, host: str) -> None:
-        if origin is None or "*" in self._origins or origin in self._origins:
+    def _check_origin(self, origin: str, host: str) -> None:
+        if "*" in self._origins or origin in self._origins:
             return
         scheme, _, place = origin.lower().partition("://")
         port = _USUAL_PORTS.get(scheme)

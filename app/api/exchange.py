@@ -1,8 +1,8 @@
 """One HTTP request and its answer, which routes find in the state of its scope."""
 
+import os
 import re
 import time
-import uuid
 from collections.abc import Callable, Coroutine, MutableMapping
 from contextlib import ExitStack
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ class Exchange:
 
     ``at_end``          callbacks for the end of the request.
     ``answer_headers``  go with the answer, whatever it is.
+    ``is_framed_twice`` whether two headers say where the request's body ends.
     ``media_bytes``     of the request's body, if it is large.
     ``failed``          writes the last events of a stream that has begun.
     ``surface``         the API whose form errors have; None: OpenAI's.
@@ -36,8 +37,11 @@ class Exchange:
     def __init__(self, scope: MutableMapping[str, Any], send: Send, drain: Drain) -> None:
         headers = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"")
-        self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
+        self.id = (
+            given.decode("ascii") if _USABLE_ID.match(given) else f"req_{os.urandom(16).hex()}"
+        )
         self.record = RequestRecord(self.id)
+        self.is_framed_twice = b"transfer-encoding" in headers and b"content-length" in headers
         self.status = 0
         #: whether an event stream has begun and not ended
         self.streams = False
@@ -107,6 +111,6 @@ def exchange_of(request: Request) -> Exchange:
 async def until_client_leaves(work: Coroutine[Any, Any, Result], request: Request) -> Result:
     """Return the result of ``work``; cancel it if the client leaves. Raises ApiError 499."""
     try:
-        return await run_until_disconnect(work, request.receive)
+        return await run_until_disconnect(work, request.receive, request.scope)
     except Disconnected:
         raise client_left() from None

@@ -74,8 +74,10 @@ class FairQueue:
 
     def most_streams(self, model: str, client_bound: int | None) -> int:
         """Return the streams of the largest job that can ever run."""
-        bounds = (self._bound, self._model_bound(model), client_bound)
-        return min(bound for bound in bounds if bound is not None)
+        most, model_bound = self._bound, self._model_bound(model)
+        if model_bound is not None and model_bound < most:
+            most = model_bound
+        return most if client_bound is None or client_bound > most else client_bound
 
     def would_refuse(self, client: str, priority: int, client_bound: int | None) -> bool:
         """Whether ``submit`` would refuse a job of one stream, whatever its model."""
@@ -94,6 +96,14 @@ class FairQueue:
         """
         self._submitted += 1
         job.number = self._submitted
+        if (
+            not self.waiting
+            and self.running + job.streams <= self._bound
+            and self._fits(job, set())
+        ):
+            # nothing else waits for a turn
+            self._run(job)
+            return None, [job]
         job.state = "waiting"
         flows = self._flows.setdefault(job.priority, OrderedDict())
         flows.setdefault((job.client, job.model), deque()).append(job)
@@ -129,12 +139,15 @@ class FairQueue:
             self._dequeue(job)
             if flow in self._flows.get(job.priority, ()):
                 self._flows[job.priority].move_to_end(flow)
-            self.running += job.streams
-            self._by_client[job.client] += job.streams
-            self._by_model[job.model] += job.streams
-            job.state = "running"
+            self._run(job)
             started.append(job)
         return started
+
+    def _run(self, job: Job) -> None:
+        self.running += job.streams
+        self._by_client[job.client] += job.streams
+        self._by_model[job.model] += job.streams
+        job.state = "running"
 
     def _next(self) -> Job | None:
         """Return the job whose turn it is; the streams of all bounds but the first are free."""

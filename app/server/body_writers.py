@@ -60,7 +60,8 @@ class BodyWriter(Protocol):
 
 
 class TransportWriter:
-    """Writes the bodies of one connection's answers, one after the other, in chunks.
+    """Writes the bodies of one connection's answers, one after the other, in chunks, and tells when
+    the client leaves.
 
     It must not refer to the connection: the scope has it, and the connection has the scope.
     """
@@ -70,6 +71,7 @@ class TransportWriter:
         self._flow = flow
         self._events: Events | None = None
         self._has_left = False
+        self._on_leave: Callable[[], object] | None = None
         self.has_written = False
 
     @property
@@ -105,6 +107,26 @@ class TransportWriter:
     def leave(self) -> None:
         """Note that the client has left, or has got another answer."""
         self._has_left, self._events = True, None
+        self._call()
+
+    def watch(self, on_leave: Callable[[], object]) -> None:
+        """Call ``on_leave`` once when the client leaves, or soon if it has left.
+
+        ``unwatch`` ends it. The request's body must have been read.
+        """
+        self._on_leave = on_leave
+        # the end of a connection that is not read would not be seen
+        self._flow.resume_reading()
+        if self._has_left:
+            asyncio.get_running_loop().call_soon(self._call)
+
+    def unwatch(self) -> None:
+        self._on_leave = None
+
+    def _call(self) -> None:
+        on_leave, self._on_leave = self._on_leave, None
+        if on_leave is not None:
+            on_leave()
 
 
 class AsgiWriter:
@@ -161,9 +183,15 @@ class AsgiWriter:
             events.resume()
 
 
+def transport_writer(scope: Scope) -> TransportWriter | None:
+    """Return the writer of a request's connection; None: another server has it."""
+    made: TransportWriter | None = scope.get("state", {}).get(BODY_WRITER)
+    return made
+
+
 def body_writer(scope: Scope, send: Send) -> BodyWriter:
     """Return the writer for the body of a request's answer, which has no known length."""
-    made: TransportWriter | None = scope.get("state", {}).get(BODY_WRITER)
+    made = transport_writer(scope)
     # HTTP/1.0 knows no chunks, and an answer to HEAD has no body
     if made is None or scope["http_version"] != "1.1" or scope["method"] == "HEAD":
         return AsgiWriter(send)

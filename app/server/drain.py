@@ -9,8 +9,7 @@ Threads          the event loop only.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from types import TracebackType
 
 from ..errors import ApiError, unavailable
 
@@ -28,23 +27,11 @@ class Drain:
         """Number of running requests."""
         return len(self._running)
 
-    @asynccontextmanager
-    async def request(self) -> AsyncIterator[None]:
+    def request(self) -> "_Request":
         """Enclose one request. Raises ApiError 503 when the grace period ends first."""
         if self._ended:
             raise _shutdown()
-        bound = asyncio.timeout(None)
-        try:
-            async with bound:
-                self._running.add(bound)
-                try:
-                    yield
-                finally:
-                    self._running.discard(bound)
-        except TimeoutError:
-            if bound.expired():
-                raise _shutdown() from None
-            raise
+        return _Request(self._running)
 
     def begin(self) -> None:
         """Tell load balancers to send no more requests."""
@@ -55,6 +42,34 @@ class Drain:
         self._ended = True
         for bound in self._running:
             bound.reschedule(0)
+
+
+class _Request:
+    """A running request: a class, since a generator takes a third more time."""
+
+    __slots__ = ("_bound", "_running")
+
+    def __init__(self, running: set[asyncio.Timeout]) -> None:
+        self._running = running
+        self._bound = asyncio.timeout(None)
+
+    async def __aenter__(self) -> None:
+        await self._bound.__aenter__()
+        self._running.add(self._bound)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._running.discard(self._bound)
+        try:
+            await self._bound.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise _shutdown() from None
+        if isinstance(error, TimeoutError) and self._bound.expired():
+            raise _shutdown() from None
 
 
 def _shutdown() -> ApiError:

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from .body_writers import Events, body_writer
+from .body_writers import Events, body_writer, transport_writer
 from .comments import Comments
 
 Result = TypeVar("Result")
@@ -27,12 +27,12 @@ COMMENT = b": keep-alive\n\n"
 #: the content type of answers that stream
 EVENT_STREAM = b"text/event-stream"
 
-_HEADERS = {
-    "content-type": f"{EVENT_STREAM.decode()}; charset=utf-8",
-    "cache-control": "no-cache",
+_HEADERS = (
+    (b"content-type", EVENT_STREAM + b"; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
     # nginx must not collect events
-    "x-accel-buffering": "no",
-}
+    (b"x-accel-buffering", b"no"),
+)
 
 
 class Iterated(Protocol):
@@ -86,19 +86,26 @@ class EventStream(Response):
         on_disconnect: Callable[[], None] = lambda: None,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(headers={**(headers or {}), **_HEADERS})
-        # the length is known only at the end
-        del self.headers["content-length"]
+        super().__init__(headers=headers)
         self._events = events
         self._comments = comments or Comments(0)
         self._comment = comment
         self._on_disconnect = on_disconnect
         self._on_end = on_end
 
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Set the headers: no length, which is known only at the end."""
+        given = {} if headers is None else headers
+        self.raw_headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1"))
+            for name, value in given.items()
+        ]
+        self.raw_headers += _HEADERS
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):
             try:
-                await run_until_disconnect(self._send_all(scope, send), receive)
+                await run_until_disconnect(self._send_all(scope, send), receive, scope)
             except Disconnected:
                 self._on_disconnect()
 
@@ -115,10 +122,14 @@ class EventStream(Response):
             raise Disconnected from None
 
 
-async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
+async def run_until_disconnect(
+    work: Coroutine[Any, Any, Result], receive: Receive, scope: Scope | None = None
+) -> Result:
     """Return the coroutine's result. If the client leaves first, cancel it and raise Disconnected.
 
-    The body must have been read: then the server sends no other message than the disconnect.
+    The connection of the scope tells when the client leaves: a task that receives takes 20 us of
+    CPU. Other servers and WebSockets have no such connection, so a task receives. The body must
+    have been read: then the server sends no other message than the disconnect.
 
     The work runs in the caller's task. In a task of its own, its end would wait for five more turns
     of the event loop, and a turn of a busy loop takes tens of milliseconds.
@@ -127,14 +138,19 @@ async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Recei
     assert task is not None
     cancelling, has_left = task.cancelling(), False
 
-    async def watch() -> None:
+    def leave() -> None:
         nonlocal has_left
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        has_left = True
-        task.cancel()
+        # the task itself calls it when it ends an answer and the request behind that is refused
+        if asyncio.current_task() is not task:
+            has_left = True
+            task.cancel()
 
-    watcher = asyncio.create_task(watch())
+    connection = None if scope is None else transport_writer(scope)
+    if connection is None:
+        end: Callable[[], object] = asyncio.create_task(_watch(receive, leave)).cancel
+    else:
+        connection.watch(leave)
+        end = connection.unwatch
     try:
         return await work
     except asyncio.CancelledError:
@@ -143,6 +159,12 @@ async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Recei
             raise Disconnected from None
         raise
     finally:
-        watcher.cancel()
+        end()
         if has_left:
             task.uncancel()
+
+
+async def _watch(receive: Receive, on_leave: Callable[[], object]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    on_leave()

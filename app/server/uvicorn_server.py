@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..settings import GatewaySettings, SettingError
+from .chunked_answers import ChunkedAnswers
 from .connection import Connection, ConnectionLimits
 from .drain import Drain
 from .proxies import listed
@@ -135,7 +136,7 @@ def make_server(
     )
     startup, tls, metrics = Startup(app), make_tls(settings), app.state.metrics
     config = uvicorn.Config(
-        startup,
+        ChunkedAnswers(startup),
         loop="uvloop",
         host=settings.host,
         port=settings.port,

@@ -1,0 +1,103 @@
+"""Heads and ends of answers in chunks, written without h11, which copies each header three times.
+
+h11 learns only that an answer begins and ends: it gets one of no bytes, made in advance. The bytes
+are those that h11 would write. A head takes 10 us of CPU in place of 45, an end 5 in place of 15.
+
+Invariants   I1 whatever could change the framing or the connection is left to h11: other versions,
+                statuses and methods, a request or an answer that names the connection's end, and
+                headers with unusual bytes, which h11 may refuse.
+Not here     the events in between (body_writers).
+"""
+
+import re
+from typing import Final
+
+import h11
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+
+_EMPTY: Final = h11.Response(status_code=200, headers=[(b"content-length", b"0")], reason=b"OK")
+_END: Final = h11.EndOfMessage()
+#: lines of headers, none of which says how the body or the connection ends
+_PLAIN: Final = re.compile(
+    rb"(?:(?!(?i:connection|content-length|transfer-encoding|host):)"
+    rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+: [!-~](?:[ -~]*[!-~])?\r\n)+"
+)
+
+
+class ChunkedAnswers:
+    """An ASGI app around another one; see the file's header."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        cycle = getattr(send, "__self__", None)
+        if isinstance(cycle, RequestResponseCycle) and _is_plain(scope):
+            send = _Answer(cycle).send
+        await self._app(scope, receive, send)
+
+
+def _is_plain(scope: Scope) -> bool:
+    """Whether an answer in chunks may follow, and another request after it."""
+    if scope["http_version"] != "1.1" or scope["method"] not in ("POST", "GET"):
+        return False
+    return all(
+        name != b"upgrade" and (name != b"connection" or value.lower() == b"keep-alive")
+        for name, value in scope["headers"]
+    )
+
+
+class _Answer:
+    """One answer of a cycle. Messages that are none of a plain answer in chunks go to uvicorn."""
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._has_begun = False
+
+    async def send(self, message: Message) -> None:
+        cycle = self._cycle
+        head = b""
+        if not self._has_begun and not cycle.response_started:
+            head = _head(cycle, message)
+        if cycle.response_complete or not (head or self._has_begun):
+            await cycle.send(message)  # type: ignore[arg-type]
+            return
+        if cycle.flow.write_paused and not cycle.disconnected:
+            await cycle.flow.drain()
+        if cycle.disconnected:
+            return
+        if self._has_begun:
+            self._write(message.get("body", b""), is_last=not message.get("more_body", False))
+            return
+        self._has_begun = cycle.response_started = True
+        cycle.waiting_for_100_continue = False
+        cycle.conn.send(_EMPTY)
+        cycle.transport.write(head)
+
+    def _write(self, body: bytes, *, is_last: bool) -> None:
+        cycle = self._cycle
+        data = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+        if not is_last:
+            cycle.transport.write(data)
+            return
+        cycle.transport.write(data + b"0\r\n\r\n")
+        cycle.response_complete = True
+        cycle.message_event.set()
+        cycle.conn.send(_END)
+        if not cycle.keep_alive:
+            cycle.conn.send(h11.ConnectionClosed())
+            cycle.transport.close()
+        cycle.on_response()
+
+
+def _head(cycle: RequestResponseCycle, message: Message) -> bytes:
+    """Return the head of a plain answer in chunks; empty: it is another one."""
+    if message["type"] != "http.response.start" or message["status"] != 200:
+        return b""
+    headers = [*cycle.default_headers, *message.get("headers", [])]
+    lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+    # a value with a line end would be a header more
+    if lines.count(b"\r\n") != len(headers) or _PLAIN.fullmatch(lines) is None:
+        return b""
+    return b"HTTP/1.1 200 OK\r\n%bTransfer-Encoding: chunked\r\n\r\n" % lines
