@@ -7,8 +7,7 @@ eight messages take 1.1 ms to encode with the vocabulary of Qwen 3, and 0.05 ms 
 
 Key         the client and the text. Clients never share entries, whatever namespaces are set: no
             client can measure what another one has said.
-Bounds      MAX_BYTES of texts and ids; the least recently used entry goes first. A segment of more
-            than a quarter is not kept.
+Bounds      MAX_BYTES of texts and ids (recent_values).
 Invariants  I1 the ids are those of the whole text: prompts are cut before certain added tokens only
             (``cuts_of``), and each segment but the first one begins with its token.
 Threads     any.
@@ -16,14 +15,13 @@ Not here    which control tokens a prompt has (control).
 """
 
 import sys
-import threading
 from array import array
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 
 from tokenizers import Tokenizer as Backend
 
 from .control import begins_of, encoded_each
+from .recent_values import RecentValues
 
 #: the context of a coding agent takes 0.2 to 1 MB
 MAX_BYTES = 32 << 20
@@ -37,27 +35,25 @@ class PromptSegments:
     def __init__(
         self, backend: Backend, texts: Collection[str], *, most_bytes: int = MAX_BYTES
     ) -> None:
-        self._backend, self._most_bytes = backend, most_bytes
+        self._backend = backend
         self._begins = begins_of(cuts_of(backend, texts))
-        self._kept: OrderedDict[tuple[str, str], array[int]] = OrderedDict()
-        self._held = 0
-        self._guard = threading.Lock()
+        self._kept = RecentValues["array[int]"](most_bytes)
 
     def encode(self, client: str, text: str) -> list[int]:
         """Return the ids of a prompt, without those that the tokenizer puts around a text."""
         segments = self._segments(text)
-        kept = self._kept
         found: dict[str, array[int]] = {}
-        with self._guard:
-            for segment in segments:
-                key = (client, segment)
-                if (ids := kept.get(key)) is not None:
-                    kept.move_to_end(key)
-                    found[segment] = ids
-        if missing := [each for each in dict.fromkeys(segments) if each not in found]:
-            made = dict(zip(missing, encoded_each(self._backend, missing), strict=True))
-            self._keep(client, made)
-            found |= made
+        missing: list[str] = []
+        for segment in dict.fromkeys(segments):
+            if (ids := self._kept.get((client, segment))) is not None:
+                found[segment] = ids
+            else:
+                missing.append(segment)
+        if missing:
+            made = zip(missing, encoded_each(self._backend, missing), strict=True)
+            for segment, ids in made:
+                found[segment] = ids
+                self._kept.keep((client, segment), ids, size_of(segment, ids))
         prompt: list[int] = []
         for segment in segments:
             prompt.extend(found[segment])
@@ -76,20 +72,9 @@ class PromptSegments:
         segments.append(text[start:])
         return segments
 
-    def _keep(self, client: str, made: dict[str, "array[int]"]) -> None:
-        with self._guard:
-            for segment, ids in made.items():
-                key, size = (client, segment), _size(segment, ids)
-                # another thread may have encoded it, too
-                if size <= self._most_bytes // 4 and key not in self._kept:
-                    self._kept[key] = ids
-                    self._held += size
-            while self._held > self._most_bytes:
-                (_, segment), ids = self._kept.popitem(last=False)
-                self._held -= _size(segment, ids)
 
-
-def _size(segment: str, ids: "array[int]") -> int:
+def size_of(segment: str, ids: "array[int]") -> int:
+    """Return the bytes that an entry takes."""
     return sys.getsizeof(segment) + ids.itemsize * len(ids) + ENTRY_BYTES
 
 

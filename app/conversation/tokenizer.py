@@ -262,7 +262,8 @@ class HuggingFaceTokenizer:
             text = self._format.prompt(messages, tools, output)
             images = self._image_marks.numbers([text])
         else:
-            instructions = self._format.instructions(() if self.profile.tools else tools, output)
+            told = () if self.profile.tools else tools
+            instructions = self._format.instructions(told, output, client)
             prompt = TemplatePrompt(
                 self._named,
                 self.profile,

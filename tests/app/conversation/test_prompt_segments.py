@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 from adapters.formats import OutputSpec, Tool
 from app.conversation import prompt_segments
 from app.conversation.control import encoded_each
-from app.conversation.prompt_segments import ENTRY_BYTES, PromptSegments, cuts_of
+from app.conversation.prompt_segments import ENTRY_BYTES, PromptSegments, cuts_of, size_of
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from bench.gpu.tokenizer_files import describe
 from bench.vocabularies import NAMES, load
@@ -191,7 +191,7 @@ def test_segments_beyond_the_bound_are_dropped_the_oldest_first(
 ) -> None:
     asked = counted(monkeypatch)
     texts = [TURN + letter * 100 for letter in "abcd"]
-    size = prompt_segments._size(texts[0], encoded_each(made(), texts[:1])[0])
+    size = size_of(texts[0], encoded_each(made(), texts[:1])[0])
     segments = PromptSegments(made(), [TURN], most_bytes=4 * size)
     for text in (*texts, texts[0], TURN + "e" * 100):
         segments.encode("me", text)
@@ -199,9 +199,7 @@ def test_segments_beyond_the_bound_are_dropped_the_oldest_first(
     for text in (texts[0], texts[2], texts[3], texts[1]):
         segments.encode("me", text)
     assert asked == [texts[1]]
-    assert segments._held == sum(
-        prompt_segments._size(text, ids) for (_, text), ids in segments._kept.items()
-    )
+    assert segments._kept.held == 4 * size
 
 
 @pytest.mark.parametrize(("more", "is_kept"), [(0, True), (-1, False)])
@@ -209,7 +207,7 @@ def test_a_segment_of_more_than_a_quarter_is_not_kept(
     monkeypatch: pytest.MonkeyPatch, more: int, is_kept: bool
 ) -> None:
     asked, text = counted(monkeypatch), TURN + "a" * 100
-    size = prompt_segments._size(text, encoded_each(made(), [text])[0])
+    size = size_of(text, encoded_each(made(), [text])[0])
     assert size > ENTRY_BYTES
     segments = PromptSegments(made(), [TURN], most_bytes=4 * size + more)
     segments.encode("me", text)
