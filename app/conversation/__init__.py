@@ -7,11 +7,13 @@ that the template shows all of it, or refused with an error that names the messa
     pairing          calls and their results
     profile          what a template can show; call_layout: the white space of calls
     fitting          a conversation as a template can show it; call_ids
-    template         reading a template; inputs: its variables; named_template: control tokens
+    template         reading a template; template_call: its call; inputs: its variables;
+                     named_template: control tokens
     named_format     prompts and parts of prompts that the model's format writes
     template_prompt  the prompt, and the errors of templates
     media            the images that a prompt shows; image_profile, image_marks: how
     control          control tokens in client text
+    prompt_segments  ids of the parts of prompts that clients send again; recent_values: a cache
     thinking         marks of reasoning
     detection        which format a template writes
     pretrained       tokenizers of Hugging Face

@@ -33,6 +33,7 @@ Threads          safe.
 import json
 import re
 import secrets
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -70,21 +71,21 @@ class _Renamed(NamedTuple):
 class ControlText:
     """The names of control tokens, and the encoding of prompts that contain them.
 
-    ``texts``: of the control tokens; those of one character are ignored. ``backend``: the
+    ``texts``: of the control tokens; those of one character are dropped. ``backend``: the
     tokenizer; None: prompts in which clients spell control tokens are refused.
     """
 
     def __init__(self, backend: Backend | None, texts: Collection[str]) -> None:
-        self._texts = sorted(text for text in texts if len(text) > 1 and text.strip())
+        self.texts = sorted(text for text in texts if len(text) > 1 and text.strip())
         self._mark = random_digits()
         secret = random_digits()
-        self._names = {text: f"{secret}{number:06d}" for number, text in enumerate(self._texts)}
+        self._names = {text: f"{secret}{number:06d}" for number, text in enumerate(self.texts)}
         self._spellings = {name: text for text, name in self._names.items()}
         self._name = re.compile(rf"({secret}\d{{6}})")
-        spelled = _pattern(set(self._texts))
+        spelled = _pattern(set(self.texts))
         self._whole = re.compile(spelled) if spelled else None
-        self._begins = _begins(self._texts)
-        self._parts = _Parts(self._texts)
+        self._begins = begins_of(self.texts)
+        self._parts = _Parts(self.texts)
         self._renamed = None if backend is None else _renamed(backend, self._names)
 
     # -- names -------------------------------------------------------------------------------------
@@ -241,6 +242,15 @@ def encoded(backend: Backend, text: str, add: bool = False) -> list[int]:
     return ids
 
 
+def encoded_each(backend: Backend, texts: Sequence[str]) -> "list[array[int]]":
+    """Return the ids of each text. One by one, because a batch of several wakes threads of the
+    library, which save nothing.
+    """
+    encode = backend.encode_batch_fast
+    with gil_released():
+        return [array("I", encode([text], add_special_tokens=False)[0].ids) for text in texts]
+
+
 def _renamed(backend: Backend, names: Mapping[str, str]) -> _Renamed | None:
     """Return the second tokenizer; None: the names would change ids of ordinary tokens."""
     # without the post-processor: it refers to tokens by name, and only adds the tokens of
@@ -314,10 +324,11 @@ def _cores(text: str) -> Iterator[str]:
 
 def random_digits() -> str:
     """Return digits that no client can guess."""
-    return "".join(str(secrets.randbelow(10)) for _ in range(_DIGITS))
+    # one draw: each digit alone takes as long
+    return f"{secrets.randbelow(10**_DIGITS):0{_DIGITS}d}"
 
 
-def _begins(texts: Collection[str]) -> list[re.Pattern[str]]:
+def begins_of(texts: Collection[str]) -> list[re.Pattern[str]]:
     """Return patterns that together match the first character of each of these texts.
 
     A pattern for each first character, because ``re`` searches for a constant prefix 25 times as

@@ -1,6 +1,7 @@
 """A tokenizer's chat template.
 
-Not here    the profile of a template (profile), the messages that it gets (fitting).
+Not here    the profile of a template (profile), the messages that it gets (fitting), its call
+            (template_call).
 """
 
 import copy
@@ -14,6 +15,7 @@ from .constants import with_constants
 from .inputs import inputs_of, undeclared
 from .list_changes import without_list_changes
 from .profile import Messages, TemplateError, Variables
+from .template_call import TemplateCall
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -23,6 +25,7 @@ class ChatTemplate:
 
     def __init__(self, tokenizer: Any, source: str) -> None:
         self._tokenizer = tokenizer
+        self._call = TemplateCall(tokenizer)
         self._reads = _variables_of(source) - {"messages", *tokenizer.special_tokens_map}
         #: variables that replace the tokenizer's own
         self._fixed: dict[str, str] = {}
@@ -41,6 +44,7 @@ class ChatTemplate:
         made._tokenizer.chat_template = _changed(
             self._tokenizer.chat_template, lambda source: with_constants(source, change)
         )
+        made._call = TemplateCall(made._tokenizer)
         special = self._tokenizer.special_tokens_map
         made._fixed = {n: change(text) for n, text in special.items() if isinstance(text, str)}
         return made
@@ -58,17 +62,11 @@ class ChatTemplate:
         import jinja2
 
         try:
-            text: str = self._tokenizer.apply_chat_template(
-                list(messages),
-                add_generation_prompt=True,
-                tokenize=False,
-                **{**self._fixed, **variables},
-            )
+            return self._call(messages, {**self._fixed, **variables})
         except Exception as error:
             # a template is a program and may raise anything; raise_exception raises this class
             is_own = type(error) is jinja2.TemplateError
             raise TemplateError(str(error) if is_own else "") from error
-        return text
 
 
 def read_template(tokenizer: Any) -> tuple[ChatTemplate | None, str]:

@@ -37,6 +37,7 @@ from .named_format import NamedFormat, render_plain
 from .named_template import NamedTemplate
 from .pretrained import encoder, pretrained, stop_ids
 from .profile import Messages, TemplateProfile, profile_of
+from .prompt_segments import PromptSegments
 from .template import read_template
 from .template_prompt import TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
@@ -93,11 +94,13 @@ class Tokenizer(Protocol):
         tools: Sequence[Tool],
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
+        client: str | None = None,
     ) -> Rendered:
         """Return the prompt up to the beginning of the answer; ``tools``: those that it shows.
 
         ``variables``: the request's variables for the chat template, such as
-        ``enable_thinking``; those that the template does not read are dropped.
+        ``enable_thinking``; those that the template does not read are dropped. ``client``: for
+        whose next prompts the ids of this one are kept; None: they are not.
 
         Raises:
             ApiError: 400; the messages cannot be shown.
@@ -170,6 +173,7 @@ class BuiltinTokenizer:
         tools: Sequence[Tool],
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
+        client: str | None = None,
     ) -> Rendered:
         text = render_plain(self.wire, messages, tools, output)
         first, *others = self._image_marks.around(text)
@@ -237,6 +241,9 @@ class HuggingFaceTokenizer:
             end=self._control.named(self._marks.end),
         )
         self._encode = encoder(tokenizer, backend)
+        self._segments: PromptSegments | None = None
+        if backend is not None:
+            self._segments = PromptSegments(backend, self._control.texts)
 
     def mark(self, number: int) -> str:
         return self._image_marks.mark(number)
@@ -247,6 +254,7 @@ class HuggingFaceTokenizer:
         tools: Sequence[Tool],
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
+        client: str | None = None,
     ) -> Rendered:
         messages = [thought_apart(message, self._marks) for message in messages]
         # templates cannot show calls of builtin tools in a history, so the format writes the prompt
@@ -254,7 +262,8 @@ class HuggingFaceTokenizer:
             text = self._format.prompt(messages, tools, output)
             images = self._image_marks.numbers([text])
         else:
-            instructions = self._format.instructions(() if self.profile.tools else tools, output)
+            told = () if self.profile.tools else tools
+            instructions = self._format.instructions(told, output, client)
             prompt = TemplatePrompt(
                 self._named,
                 self.profile,
@@ -269,7 +278,7 @@ class HuggingFaceTokenizer:
             text, images = prompt.text(messages)
         thought = thought_at_end(text, self._named_marks)
         if not images:
-            return Rendered(self._encoded(text), thought)
+            return Rendered(self._encoded(text, client), thought)
         ids = self._encode(self._control.separated(_whole_characters(text)), False)
         return Rendered(ids, thought, self._places(ids, images))
 
@@ -292,10 +301,16 @@ class HuggingFaceTokenizer:
         )
         return text
 
-    def _encoded(self, text: str) -> list[int]:
+    def _encoded(self, text: str, client: str | None) -> list[int]:
         text = _whole_characters(text)
+
+        def plainly(text: str) -> list[int]:
+            if self._segments is None or client is None:
+                return self._encode(text, False)
+            return self._segments.encode(client, text)
+
         try:
-            return self._control.encode(text, lambda each: self._encode(each, False))
+            return self._control.encode(text, plainly)
         except UnwritableText:
             raise bad_field(
                 "The text of a control token occurs in the {at} or tools, and this model's "

@@ -92,17 +92,20 @@ class ChatPrompts:
         """
         return self._shown(request, self.unread(request)).left_out
 
-    def read(self, request: GenerationRequest, loaded: Loaded | None) -> ChatPrompt:
-        """Return the prompt; takes time in proportion to the messages.
+    def read(
+        self, request: GenerationRequest, loaded: Loaded | None, client: str | None = None
+    ) -> ChatPrompt:
+        """Return the prompt; takes time in proportion to the messages. ``client``: see
+        Tokenizer.render.
 
         Raises:
             ApiError: 400.
         """
         output = self.output(request)
         try:
-            return self._rendered(request, output, self._shown(request, loaded))
+            return self._rendered(request, output, self._shown(request, loaded), client)
         except UnshownImages:
-            return self._rendered(request, output, self._shown(request, None, UNSHOWN))
+            return self._rendered(request, output, self._shown(request, None, UNSHOWN), client)
 
     def _shown(
         self, request: GenerationRequest, loaded: Loaded | None, reason: str = TEXT_ONLY
@@ -126,7 +129,11 @@ class ChatPrompts:
         )
 
     def _rendered(
-        self, request: GenerationRequest, output: OutputSpec, shown: ShownMedia
+        self,
+        request: GenerationRequest,
+        output: OutputSpec,
+        shown: ShownMedia,
+        client: str | None,
     ) -> ChatPrompt:
         history = paired(plain_messages(shown.messages))
         told = VERBOSITY.get(request.verbosity or "", "")
@@ -138,6 +145,7 @@ class ChatPrompts:
                 output.prompt_tools,
                 replace(output, instructions=told) if told else output,
                 template_variables(request, output),
+                client,
             )
         except ApiError as error:
             raise error.moved(history.path) from error

@@ -214,7 +214,7 @@ class GenerationService:
             if request.prompts:
                 output, prompts = self._texts(request)
                 return output, prompts, planner.find(output), ()
-            output, tokens, left_out = self._chat(request, loaded)
+            output, tokens, left_out = self._chat(request, loaded, client)
             return output, [tokens], planner.find(output), left_out
 
         weight = weight_of(request, context.size)
@@ -232,7 +232,7 @@ class GenerationService:
         record.ignored += request.ignored
         try:
             loaded = await self.prompts.load(request, client)
-            step = partial(self.prompts.read, request, loaded)
+            step = partial(self.prompts.read, request, loaded, client)
             _, prompt, left_out = await self.offload.run(
                 client, weight_of(request, context.size), step
             )
@@ -283,14 +283,14 @@ class GenerationService:
         output = replace(self.prompts.output(request), reasoning="off", thinking_tokens=None)
         return output, read_prompts(request.prompts, self.tokenizer, self.pool.max_model_len)
 
-    def _chat(self, request: GenerationRequest, loaded: Loaded | None) -> ChatPrompt:
+    def _chat(self, request: GenerationRequest, loaded: Loaded | None, client: str) -> ChatPrompt:
         """Return the output spec and the prompt of messages.
 
         Raises:
             ApiError: 400.
             PromptTooLong: before anything is compiled; images count as one token.
         """
-        prompt = self.prompts.read(request, loaded)
+        prompt = self.prompts.read(request, loaded, client)
         limit, got = self.pool.max_model_len, len(prompt.tokens.ids)
         if limit is not None and got >= limit:
             raise PromptTooLong(got, limit)

@@ -284,7 +284,7 @@ def test_text_that_continues_a_token_of_the_template_is_broken() -> None:
     """In both templates client text stands right beside a control token of the template's own."""
     control = tokenizer_of("MiniMax-M3" if "MiniMax-M3" in NAMES else "Qwen-VL")._control
     for text in ("]<]image[>", "]<]image"):
-        for name in control.spellings_in(" ".join(control._texts)):
+        for name in control.spellings_in(" ".join(control.texts)):
             prompt = f"{text}{control.named(name)}{text}"
             assert control.spellings_in(control.separated(prompt)) == [name]
 
