@@ -157,6 +157,7 @@ class Generation:
     ``sampling``     options that not every worker supports.
     ``traceparent``  the header of that name for the worker (W3C Trace Context); None: no trace.
     ``images``       of the prompt, in its order; ids hold one placeholder for each.
+    ``interval``     tokens that a chunk may wait for, behind the first one: fewer chunks cost less.
     """
 
     rid: str
@@ -171,6 +172,7 @@ class Generation:
     sampling: SamplingOptions = SamplingOptions()
     traceparent: str | None = None
     images: tuple[PromptImage, ...] = ()
+    interval: int = 1
 
 
 #: OpenAI's value for a token that is very unlikely; also the lowest one that is reported

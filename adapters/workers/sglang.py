@@ -89,6 +89,7 @@ class SGLangWorker:
         self.max_model_len: int | None = None
         self.sees_images: bool | None = None
         self.is_incremental = False
+        self.own_interval = 1
         self.running: set[str] = set()
         self.is_closed = False
         self._aborts: set[asyncio.Task[None]] = set()
@@ -136,6 +137,8 @@ class SGLangWorker:
     def _judge(self, info: Mapping[str, Any]) -> Health:
         self.max_model_len = context_of(info)
         self.is_incremental = info.get("incremental_streaming_output") is True
+        interval = info.get("stream_interval")
+        self.own_interval = interval if type(interval) is int and interval > 0 else 1
         facts = {"sees_images": self.sees_images}
         return judged(info, self._grammar_backend, self._plugin, self._release, facts)
 

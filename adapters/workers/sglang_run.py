@@ -40,6 +40,7 @@ class Server(Protocol):
     running: set[str]
     is_closed: bool
     is_incremental: bool
+    own_interval: int
 
     @property
     def max_model_len(self) -> int | None: ...
@@ -139,6 +140,7 @@ class SGLangRun(TextRun):
             context=server.max_model_len,
             stop_token_ids=server.stop_token_ids,
             is_incremental=server.is_incremental,
+            own_interval=server.own_interval,
         )
 
     # -- called by the exchange

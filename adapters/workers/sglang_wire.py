@@ -66,6 +66,7 @@ def request_body(
     context: int | None,
     stop_token_ids: Sequence[int],
     is_incremental: bool = False,
+    own_interval: int = 1,
 ) -> bytes:
     """Return the body of ``POST /generate``.
 
@@ -79,6 +80,7 @@ def request_body(
         vocabulary: the number of the model's tokens.
         context: the model's length, to which max_tokens is cut.
         is_incremental: an event has the output since the last one, not the whole output.
+        own_interval: tokens of an event, if the request asks for no other number.
 
     Raises:
         WorkerError: the server would refuse the prompt, or crash.
@@ -108,11 +110,14 @@ def request_body(
     params |= _options(generation.sampling, max_tokens)
     if generation.seed is not None:
         params["sampling_seed"] = generation.seed % (1 << 63)
+    interval = generation.interval
     fields: dict[str, Any] = {"rid": rid, "stream": True, "sampling_params": params}
     if generation.sampling.logprobs is not None:
         fields |= {"return_logprob": True, "top_logprobs_num": generation.sampling.logprobs}
         if not is_incremental:
-            params["stream_interval"] = -(-max_tokens // LOGPROB_EVENTS)
+            interval = max(interval, -(-max_tokens // LOGPROB_EVENTS))
+    if interval > own_interval:
+        params["stream_interval"] = interval
     if isinstance(prompt, str):
         text = (json.dumps(piece)[1:-1].encode() for piece in _pieces(prompt))
         head = [b'{"text":"', *text, b'",']

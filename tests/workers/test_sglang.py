@@ -135,6 +135,18 @@ def test_any_text_of_a_spec_is_sent(spec: str) -> None:
     assert server.sent("/generate")[0]["sampling_params"]["structural_tag"] == spec
 
 
+def test_larger_events_are_asked_for_unless_the_server_makes_them_anyway() -> None:
+    intervals = []
+    own = [{}, *({"stream_interval": each} for each in (4, 8, "x", True))]
+    for interval, info in [(1, {}), *((8, each) for each in own)]:
+        server = recorded("free")
+        worker = server.worker()
+        worker._judge({"grammar_backend": "switchyard", **info})
+        run(collect(worker, ask(interval=interval)))
+        intervals.append(server.sent("/generate")[0]["sampling_params"].get("stream_interval"))
+    assert intervals == [None, 8, 8, None, 8, 8]
+
+
 #: (options, what they add to SGLang's sampling_params of a request for 60 tokens)
 OPTIONS: list[tuple[SamplingOptions, dict[str, Any]]] = [
     (SamplingOptions(), {}),

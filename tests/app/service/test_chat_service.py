@@ -10,6 +10,7 @@ import pytest
 from adapters.workers import Chunk
 from app.errors import ApiError
 from app.generation.choices import WAITING
+from app.service.generation_service import WHOLE_INTERVAL
 from tests.app.examples import LIGHT, TOOLS, json_schema
 from tests.app.messages import added_up, whole
 from tests.app.service.scripted import Service, Step, context, error, request, script, tokens
@@ -49,6 +50,15 @@ async def test_what_the_worker_is_asked_for():
     assert first.spec == second.spec
     assert json.loads(first.spec or "")["type"] == "structural_tag"
     assert "Wake me with birds" in service.prompt(0)
+
+
+async def test_chunks_of_an_answer_that_is_no_stream_may_have_several_tokens():
+    """But not if a stop string may end it between two of them."""
+    service = Service(script(f"a{END}"))
+    await service.complete()
+    await service.complete(stop="x")
+    await service.stream()
+    assert [asked.interval for asked in service.worker.asked] == [WHOLE_INTERVAL, 1, 1]
 
 
 async def test_tools_that_may_not_be_called_are_in_the_prompt_but_not_in_the_spec():
