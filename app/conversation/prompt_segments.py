@@ -26,7 +26,7 @@ from .recent_values import RecentValues
 #: the context of a coding agent takes 0.2 to 1 MB
 MAX_BYTES = 32 << 20
 #: of an entry, beside its text and its ids
-ENTRY_BYTES = 250
+ENTRY_BYTES = 480
 
 
 class PromptSegments:

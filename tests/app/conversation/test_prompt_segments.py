@@ -1,7 +1,9 @@
 """Prompts from kept segments have the ids of the whole text, and clients share no segments."""
 
+import gc
 import json
 import random
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -214,3 +216,20 @@ def test_a_segment_of_more_than_a_quarter_is_not_kept(
     asked.clear()
     segments.encode("me", text)
     assert asked == ([] if is_kept else [text])
+
+
+@pytest.mark.parametrize("letters", [0, 60])
+def test_many_small_segments_take_no_more_memory_than_the_bound(letters: int) -> None:
+    """REGRESSION: an entry counted 100 to 200 bytes less than it took."""
+    most = 1 << 20
+    segments = PromptSegments(made(), [TURN], most_bytes=most)
+    segments.encode("me", TURN)
+    tracemalloc.start()
+    try:
+        for number in range(4_000):
+            segments.encode(f"client {number}", f"{TURN}{number}{'a' * letters}")
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most // 2 < taken <= most
