@@ -134,6 +134,15 @@ def test_no_prompt_is_cut_before_a_token_that_depends_on_the_text_before(
     assert cuts_of(made(*tokens), [TURN]) == frozenset()
 
 
+@pytest.mark.parametrize("option", ["dropout", "alpha"])
+def test_no_prompt_is_cut_for_a_model_that_draws_ids_at_random(option: str) -> None:
+    """REGRESSION: models of pieces draw, too; kept ids would repeat one draw."""
+    backend = metaspace("always") if option == "alpha" else made()
+    assert cuts_of(backend, [TURN]) == {TURN}
+    setattr(backend.model, option, 0.1)
+    assert cuts_of(backend, [TURN]) == frozenset()
+
+
 @pytest.mark.share
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 @pytest.mark.parametrize("name", TEMPLATES)
