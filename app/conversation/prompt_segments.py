@@ -26,7 +26,9 @@ from .recent_values import RecentValues
 #: the context of a coding agent takes 0.2 to 1 MB
 MAX_BYTES = 32 << 20
 #: of an entry, beside its text and its ids
-ENTRY_BYTES = 250
+ENTRY_BYTES = 480
+#: options of models with which they draw the ids of a text at random
+_DRAWING = ("dropout", "alpha")
 
 
 class PromptSegments:
@@ -86,7 +88,7 @@ def cuts_of(backend: Backend, texts: Collection[str]) -> frozenset[str]:
     does not take white space before it away (``lstrip``).
     """
     added = backend.get_added_tokens_decoder().values()
-    draws = getattr(backend.model, "dropout", None)
+    draws = any(getattr(backend.model, option, None) for option in _DRAWING)
     if draws or backend.encode_special_tokens or any(token.single_word for token in added):
         return frozenset()
     unfit = tuple(token.content for token in added if token.normalized or token.lstrip)

@@ -12,7 +12,8 @@ it begins and ends.
 Invariants   I1 ``write`` never waits. A source that may not go on is paused: of a client that does
                 not read, the transport's mark (64 KiB) or MAX_WAITING_BYTES may wait, and what the
                 source has under way.
-             I2 ``write`` does nothing once the client has left, and outside of ``write_all``.
+             I2 ``write`` does nothing once the client has left, while its connection closes, and
+                outside of ``write_all``.
 Threads      the event loop only.
 """
 
@@ -80,7 +81,7 @@ class TransportWriter:
 
     def write(self, data: bytes) -> None:
         # a chunk of no bytes would end the body
-        if self._events is not None and data:
+        if self._events is not None and data and not self._transport.is_closing():
             self.has_written = True
             self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
 

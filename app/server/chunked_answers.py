@@ -49,7 +49,7 @@ def _is_plain(scope: Scope) -> bool:
 
 
 class _Answer:
-    """One answer of a cycle. Messages that are none of a plain answer in chunks go to uvicorn."""
+    """One answer of a cycle. uvicorn sends all but the head, parts and end of a plain one."""
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
@@ -57,17 +57,17 @@ class _Answer:
 
     async def send(self, message: Message) -> None:
         cycle = self._cycle
-        head = b""
-        if not self._has_begun and not cycle.response_started:
-            head = _head(cycle, message)
-        if cycle.response_complete or not (head or self._has_begun):
+        head = b"" if cycle.response_started else _head(cycle, message)
+        is_part = self._has_begun and message["type"] == "http.response.body"
+        if cycle.response_complete or not (head or is_part):
+            # also a second head, which uvicorn refuses
             await cycle.send(message)  # type: ignore[arg-type]
             return
         if cycle.flow.write_paused and not cycle.disconnected:
             await cycle.flow.drain()
         if cycle.disconnected:
             return
-        if self._has_begun:
+        if is_part:
             self._write(message.get("body", b""), is_last=not message.get("more_body", False))
             return
         self._has_begun = cycle.response_started = True

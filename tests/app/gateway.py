@@ -33,8 +33,8 @@ class Gateway:
         if "config_file" not in settings:
             settings = {"noise_seed": 1, **settings}
         chosen = read_settings(**{"port": 0, **settings})
-        app = create_app(chosen, logger=make_logger("info", self.log))
-        self._server = make_server(app, chosen.gateway)
+        self.app = create_app(chosen, logger=make_logger("info", self.log))
+        self._server = make_server(self.app, chosen.gateway)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
     def __enter__(self) -> "Gateway":

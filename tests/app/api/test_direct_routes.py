@@ -1,11 +1,18 @@
 """Routes that are found without FastAPI's routing: their headers, and their errors."""
 
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
 import pytest
 from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.datastructures import Headers
 from starlette.types import Message, Scope
 
 from app.api.direct_routes import Direct, DirectRoutes, _Headers, add_direct
+from tests.app.examples import body
+from tests.app.gateway import OPTIONS, Gateway
 
 GIVEN = [(b"a", b"1"), (b"b", b"\xe9"), (b"a", b"2"), (b"content-length", b"0")]
 
@@ -64,3 +71,57 @@ async def test_only_the_exact_method_and_path_are_found_directly(
     if answer == b"direct":
         # metrics and log lines have its path
         assert scope["route"].path == "/x"
+
+
+CHAT = "/v1/chat/completions"
+#: method, path, headers, and fields of the body beside the usual ones
+REQUESTS: dict[str, tuple[str, str, dict[str, str], dict[str, Any]]] = {
+    "whole": ("POST", CHAT, {}, {}),
+    "stream": ("POST", CHAT, {}, {"stream": True}),
+    "a slash at the end": ("POST", f"{CHAT}/", {}, {}),
+    "two slashes": ("POST", f"/{CHAT}", {}, {}),
+    "an escaped letter": ("POST", "/v1/%63hat/completions", {}, {}),
+    "an escaped slash": ("POST", "/v1/chat%2Fcompletions", {}, {}),
+    "an escaped line end": ("POST", f"{CHAT}%0A", {}, {}),
+    "a query": ("POST", f"{CHAT}?a=b", {}, {}),
+    "HEAD": ("HEAD", CHAT, {}, {}),
+    "PUT": ("PUT", CHAT, {}, {}),
+    "OPTIONS": ("OPTIONS", CHAT, {}, {}),
+    "a web page": ("POST", CHAT, {"origin": "https://chat.example"}, {"stream": True}),
+    "a foreign page": ("POST", CHAT, {"origin": "https://evil.example"}, {}),
+    "a foreign host": ("POST", CHAT, {"host": "evil.example"}, {}),
+    "an invalid field": ("POST", CHAT, {}, {"temperature": 9}),
+    "no JSON": ("POST", CHAT, {"content-type": "text/plain"}, {}),
+    "a large body": ("POST", CHAT, {}, {"user": "u" * 4096}),
+    "another API's error": ("POST", "/v1/messages", {"anthropic-version": "x"}, {}),
+}
+#: what differs from answer to answer
+VARYING = re.compile(
+    r"(chatcmpl-|req_)[0-9a-f]{32}|(?<=\"created\":)\d+|^(date|openai-processing-ms): .*", re.M
+)
+
+
+@pytest.fixture(scope="module")
+def gateways() -> Iterator[tuple[Gateway, Gateway]]:
+    """A gateway, and one whose requests all take FastAPI's routing."""
+    settings: dict[str, Any] = {"cors_origins": "https://chat.example", "max_body_bytes": 2048}
+    with Gateway(**settings) as ours, Gateway(**settings) as theirs:
+        theirs.app.state.direct_routes.clear()
+        yield ours, theirs
+
+
+@pytest.mark.parametrize("asked", REQUESTS.values(), ids=REQUESTS.keys())
+def test_an_answer_is_that_of_fastapis_routing(
+    gateways: tuple[Gateway, Gateway],
+    asked: tuple[str, str, dict[str, str], dict[str, Any]],
+):
+    method, path, headers, fields = asked
+
+    def answer(gateway: Gateway) -> str:
+        json = body(seed=1, max_completion_tokens=4, **fields)
+        response = httpx.request(method, gateway.url + path, headers=headers, json=json, **OPTIONS)
+        head = "".join(f"{name}: {value}\n" for name, value in response.headers.items())
+        return VARYING.sub("", f"{response.status_code}\n{head}\n{response.text}")
+
+    ours, theirs = map(answer, gateways)
+    assert ours == theirs

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import socket
+from unittest.mock import Mock, call
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
@@ -11,7 +12,7 @@ from app.api.middleware import RequestMiddleware
 from app.errors import ApiError
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
-from app.server.body_writers import MAX_WAITING_BYTES, AsgiWriter
+from app.server.body_writers import MAX_WAITING_BYTES, AsgiWriter, TransportWriter
 from app.server.drain import Drain
 from tests.app.server.pushed import (
     CLOSING,
@@ -129,6 +130,19 @@ async def test_a_client_that_leaves_ends_the_source_and_later_writes_do_nothing(
         assert made[0].cycle.disconnected
     assert source.done == ["cancelled", "closed"]
     assert told == ["left"]
+
+
+async def test_nothing_is_written_while_a_connection_closes():
+    """REGRESSION: each event behind the end of a TLS client's stream was a warning in the log."""
+    transport = Mock(is_closing=Mock(return_value=False))
+
+    async def script(source: Source, write: Write) -> None:
+        write(b"a")
+        transport.is_closing.return_value = True
+        write(b"b")
+
+    await TransportWriter(transport, Mock(write_paused=False)).write_all(Source(script))
+    assert transport.write.call_args_list == [call(b"1\r\na\r\n")]
 
 
 async def test_a_connection_that_is_refused_while_it_is_answered_gets_no_more_events():

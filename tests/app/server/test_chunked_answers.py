@@ -69,6 +69,20 @@ async def test_an_answer_is_that_of_h11(
     assert await answer(app, sent) == await answer(app, sent, around=lambda app: app)
 
 
+@pytest.mark.parametrize("kind", ["http.response.start", "http.response.trailers", "x"])
+async def test_a_message_that_is_no_part_of_a_body_never_ends_it(kind: str):
+    """REGRESSION: a second head ended the answer, which its client took for a complete one."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"a", b"b")]})
+        await send({"type": "http.response.body", "body": b"a", "more_body": True})
+        await send({"type": kind, "status": 200, "headers": []})
+
+    data = await answer(app, REQUEST)
+    assert data == await answer(app, REQUEST, around=lambda app: app)
+    assert not data.endswith(END)
+
+
 async def test_a_client_that_leaves_is_noticed_once_and_also_afterwards():
     """Two calls for one client would also cancel what its request does at its end."""
     calls: list[str] = []
