@@ -128,6 +128,7 @@ cdef class TextPath:
         self.prompt_tokens, self.cached_tokens = prompt, cached
         self.starts.add(self.vocabulary, self.tokens)
         self.on_tokens(self.tokens.size(), prompt, cached)
+        # before the write, in which the client may pause, and so take the deadline back
         if self.seconds < INFINITY:
             self.deadline.at = self.time() + self.seconds
         events = self.encode(text)
