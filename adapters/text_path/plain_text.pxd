@@ -25,7 +25,9 @@ cdef class TextPath:
     cdef object on_tokens
     # of the stream
     cdef readonly bint is_entered
-    cdef readonly uint32_t seen, left, prompt_tokens, cached_tokens
+    cdef readonly uint32_t seen, prompt_tokens, cached_tokens
+    # limits have no bound of their own
+    cdef readonly uint64_t left
     cdef uint32_t least_prompt
     cdef vector[uint32_t] stops
     # of the general path, where it stands

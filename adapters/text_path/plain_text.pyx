@@ -81,7 +81,7 @@ cdef class TextPath:
         self.deadline, self.time, self.seconds = deadline, time, seconds
 
     # -- the stream --------------------------------------------------------------------------------
-    def enter(self, uint32_t seen, uint32_t left, uint32_t least_prompt, stops):
+    def enter(self, uint32_t seen, uint64_t left, uint32_t least_prompt, stops):
         """Take over the numbers of the stream.
 
         Args:
@@ -109,8 +109,8 @@ cdef class TextPath:
         cdef const uint8_t* end = start
         cdef CursorC cursor = CursorC(start, start + len(data))
         cdef EventC event
-        cdef uint32_t seen = self.seen, left = self.left
-        cdef uint32_t prompt = 0, cached = 0
+        cdef uint32_t seen = self.seen, prompt = 0, cached = 0
+        cdef uint64_t left = self.left
         cdef str text
         if not self.is_open:
             return 0
@@ -128,6 +128,7 @@ cdef class TextPath:
         self.prompt_tokens, self.cached_tokens = prompt, cached
         self.starts.add(self.vocabulary, self.tokens)
         self.on_tokens(self.tokens.size(), prompt, cached)
+        # before the write, in which the client may pause, and so take the deadline back
         if self.seconds < INFINITY:
             self.deadline.at = self.time() + self.seconds
         events = self.encode(text)

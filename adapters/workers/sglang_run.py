@@ -5,7 +5,7 @@ bytes of the connection -> payloads of events -> a chunk -> the receiver
 Invariants       I1 a request that does not end at the server is aborted there.
                  I2 no error is kept, and none that is raised refers to itself: the cycle would keep
                     the images of the prompt.
-                 I3 the receiver runs in the context of ``wait``.
+                 I3 the receiver and the path of plain text run in the context of ``wait``.
 Not here         the connection (http_client), the JSON (sglang_wire), the server's state (sglang).
 """
 
@@ -190,7 +190,7 @@ class SGLangRun(TextRun):
         if path.is_open and self._decoder.is_between_events:
             if not path.is_entered:
                 self._reader.enter(path)
-            used = path.push(data)
+            used = self._run_in_context(path.push, data)
             if used:
                 self._idle = 0
                 data = data[used:]

@@ -226,8 +226,11 @@ class StreamReader:
         return self._chunk(ids) if count else None, None
 
     def enter(self, path: TextPath) -> None:
-        """Let a path read what comes next; no text may, once the answer must end."""
-        left = 0 if self._must_end else self._left
+        """Let a path read what comes next. For it no token is left once the answer must end, nor if
+        stop strings are searched for, or tokens have log probabilities.
+        """
+        is_plain = self._must_end is None and self._gate is None and self._top is None
+        left = self._left if is_plain else 0
         path.enter(self._seen, left, self._least_prompt, self._stops)
 
     def leave(self, path: TextPath) -> None:

@@ -17,7 +17,9 @@ TICK_S = 0.05
 
 
 class Deadline:
-    """The time at which ``on_passed`` is called once, in the loop's time; infinite: never."""
+    """The time at which ``on_passed`` is called once, in the loop's time; infinite: never.
+    ``has_passed``: it was called.
+    """
 
     __slots__ = ("at", "has_passed", "on_passed")
 
@@ -78,8 +80,8 @@ class DeadlineSweep:
 
 
 class Bound(Deadline):
-    """Ends the block of its ``with`` with TimeoutError when it passes, as ``asyncio.timeout`` does,
-    which takes 2 us without a time and 4 us with one, for its timer.
+    """A deadline that ends the block of its ``with`` with TimeoutError when it passes. Enter it
+    once. ``asyncio.timeout`` does the same, but takes 2 us, and 4 us with a time, for its timer.
     """
 
     __slots__ = ("_cancelling", "_sweep", "_task")

@@ -40,6 +40,7 @@ STREAMS: dict[str, tuple[list[bytes], int]] = {
     "the limit": ([*PLAIN, END], 3),
     "the limit within an event": ([*PLAIN, event([A, B, C], 6)], 5),
     "more than the limit": ([*PLAIN, event([A], 4), event([B], 5)], 4),
+    "REGRESSION: a limit of more than 32 bits": ([*PLAIN, END], 1 << 40),
     "fewer ids than counted": ([*PLAIN, event([A], 5)], 100),
     "a count that falls": ([*PLAIN, event([A], 1)], 100),
     "an id beyond the vocabulary": ([*PLAIN, event([BEYOND], 4)], 100),

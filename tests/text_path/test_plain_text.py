@@ -98,6 +98,20 @@ def test_a_deadline_moves_with_each_text() -> None:
     assert made.push("a") and deadline.at == 0.0
 
 
+def test_a_client_that_pauses_in_a_write_leaves_no_deadline() -> None:
+    """A pause takes the deadline back; the text that caused it must not set it again."""
+    made, deadline = Path(), Deadline()
+
+    def pause(data: bytes) -> None:
+        made.path.keep_deadline(deadline, lambda: 6.0, math.inf)
+        deadline.at = math.inf
+
+    made.path.open(str.encode, pause)
+    made.path.keep_deadline(deadline, lambda: 5.0, 60.0)
+    assert made.push("a") and deadline.at == math.inf
+    assert made.push("b") and deadline.at == math.inf
+
+
 def test_what_the_client_raises_comes_out() -> None:
     made = Path()
 

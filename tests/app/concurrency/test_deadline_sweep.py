@@ -201,13 +201,14 @@ async def test_a_deadline_whose_call_fails_does_not_hold_up_others():
     watched, loop, failures = Watched(), asyncio.get_running_loop(), []
     loop.set_exception_handler(lambda _, facts: failures.append(facts["exception"]))
 
-    def fail() -> None:
+    def fail(name: str) -> None:
+        watched.note(name)
         raise ValueError("a bug")
 
     for n in range(5):
-        watched.calling(fail, 0)
+        watched.calling(partial(fail, f"failed {n}"), 0)
         watched.add(n, 0)
-    await watched.until(*range(5))
+    await watched.until(*range(5), *(f"failed {n}" for n in range(5)))
     watched.add("next", 0)
     await watched.until("next")
     loop.set_exception_handler(None)
@@ -261,6 +262,34 @@ async def test_of_nested_bounds_the_one_that_passes_ends_its_block():
         with pytest.raises(TimeoutError), one, other:
             await asyncio.Event().wait()
         assert (one.has_passed, other.has_passed) == (outer < inner, inner < outer)
+
+
+async def test_nested_bounds_that_pass_together_end_the_outer_block():
+    """Each cancels the task, which goes on behind them without a cancellation."""
+    sweep = DeadlineSweep()
+
+    async def inner() -> None:
+        with pytest.raises(asyncio.CancelledError) as raised, Bound(sweep, 0):
+            await asyncio.Event().wait()
+        raise raised.value
+
+    with pytest.raises(TimeoutError), Bound(sweep, 0):
+        await inner()
+    assert (await asyncio.sleep(0, "on"), current().cancelling()) == ("on", 0)
+
+
+async def test_a_bound_that_passes_as_its_block_may_go_on_ends_it():
+    loop = asyncio.get_running_loop()
+    done, bound = loop.create_future(), Bound(DeadlineSweep(), 0)
+
+    async def wait() -> None:
+        cancel = bound.on_passed
+        bound.on_passed = lambda: (done.set_result(None), cancel())
+        await done
+
+    with pytest.raises(TimeoutError), bound:
+        await wait()
+    assert (await asyncio.sleep(0, "on"), current().cancelling()) == ("on", 0)
 
 
 async def test_a_bound_does_not_hide_a_cancellation():
