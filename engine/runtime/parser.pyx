@@ -111,9 +111,9 @@ cdef class Parser:
         return self.take_events()
 
     def text_node(self):
-        """Return the node of the text that comes next, unless its tokens may mean anything else already; else None.
+        """Return the node of the leaf to which ``feed_text`` may add.
 
-        It is the leaf that the last event was in, if no byte waits for an event.
+        None: a byte waits for an event, or no leaf is open.
         """
         if self.base != self.position or not self.regions:
             return None
