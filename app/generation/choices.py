@@ -169,8 +169,8 @@ class Choices:
         #: choices without their first item, and without their end
         self._silent = {*range(len(choices))}
         self._open = len(choices)
-        self._has_begun = asyncio.Event()
-        self._has_ended = asyncio.Event()
+        #: what ``start`` or ``send_to`` waits for; two Events would take 1.7 KB of a stream
+        self._changed: asyncio.Future[None] | None = None
         #: of the first choice that failed, until it is raised: errors hold the frames of their
         #: tasks, and so these choices
         self._failures: list[Exception] = []
@@ -186,16 +186,15 @@ class Choices:
         if not self._tasks:
             numbered = enumerate(self._choices)
             self._tasks = [loop.create_task(self._run(*choice)) for choice in numbered]
-        patience = Deadline(self._has_begun.set)
+        patience = Deadline(self._wake)
         if seconds is not None:
             patience.at = loop.time() + seconds
             self._sweep.add(patience)
         try:
-            await self._has_begun.wait()
-            if self._silent:
-                if self._failures:
-                    raise self._failures.pop()
-                self._has_begun.clear()
+            if not self._failures:
+                await self._change()
+            if self._silent and self._failures:
+                raise self._failures.pop()
         except BaseException:
             await self.aclose()
             raise
@@ -216,12 +215,12 @@ class Choices:
         waiting, self._waiting = self._waiting, []
         if waiting:
             take(waiting)
-        if not self._failures and not self._has_ended.is_set():
+        if self._open and not self._failures:
             self._take, self._write_text = take, write_text
             if not self._is_paused:
                 for choice in self._choices:
                     choice.resume()
-            await self._has_ended.wait()
+            await self._change()
         self._end_taking()
         if self._failures:
             raise self._failures.pop()
@@ -265,7 +264,7 @@ class Choices:
             if last is not None:
                 self._deliver(number, last)
             if not self._open:
-                self._has_ended.set()
+                self._wake()
         except Exception as error:
             self._fail(error)
 
@@ -286,7 +285,7 @@ class Choices:
         self._waiting += batch
         self._silent.discard(number)
         if not self._silent:
-            self._has_begun.set()
+            self._wake()
         if self._is_full():
             self._choices[number].pause()
 
@@ -297,5 +296,16 @@ class Choices:
         """Keep the first failure, which ends the answer."""
         self._end_taking()
         self._failures = self._failures or [error]
-        self._has_ended.set()
-        self._has_begun.set()
+        self._wake()
+
+    async def _change(self) -> None:
+        """Wait until the choices have begun or ended, one has failed, or patience is over."""
+        self._changed = asyncio.get_running_loop().create_future()
+        try:
+            await self._changed
+        finally:
+            self._changed = None
+
+    def _wake(self) -> None:
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)
