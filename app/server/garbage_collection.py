@@ -18,7 +18,6 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
 #: new objects, less those that were freed, until a collection looks at them
 YOUNG_OBJECTS = 10_000
 
