@@ -140,8 +140,8 @@ class ModelSettings(BaseModel):
     """seconds to wait for an SGLang server's first token, including its queue, before trying
     another server"""
     worker_token_seconds: float = Field(60.0, gt=0)
-    """seconds to wait for each further token of an SGLang server before the answer ends with an
-    error"""
+    """seconds to wait for each further event of an SGLang server, which has one token, or eight if
+    the client does not stream, before the answer ends with an error"""
     worker_connect_seconds: float = Field(2.0, gt=0)
     """seconds to wait for a connection to an SGLang server, including name resolution and TLS"""
     worker_dns_seconds: float = Field(10.0, gt=0)
