@@ -13,7 +13,7 @@ and any other values under any other keys, but ``error``. A JSON parser gets wha
 twice, an escape in a key, a number of ten digits, a surrogate pair by escapes.
 
 Invariant    every event that is read here is JSON that orjson reads, with the same values.
-Cost         0.9 ns a byte.
+Cost         linear in the bytes; an event of 160 bytes takes less than 0.4 us.
 """
 
 from libc.stdint cimport uint32_t, uint8_t
