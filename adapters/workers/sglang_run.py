@@ -60,7 +60,8 @@ class SGLangRun(TextRun):
 
     def __init__(self, server: Server, generation: Generation, receive: Receive) -> None:
         self._server = server
-        self._generation = generation
+        #: until the first chunk: a prompt may have megabytes
+        self._generation: Generation | None = generation
         self._receive = receive
         self._exchange: Exchange | None = None
         self._is_paused = False
@@ -69,18 +70,19 @@ class SGLangRun(TextRun):
         """See Run. A prompt with images may leave less room than max_tokens: only the server knows,
         and says so in its refusal.
         """
-        generation = self._generation
-        if generation.images and not self._server.sees_images:
+        if self._asked.images and not self._server.sees_images:
             message = "the server does not say that its model sees images"
             raise WorkerError(503, message, reason="unavailable")
         try:
-            await self._answer(generation)
+            await self._answer()
             return
         except LessRoom as error:
-            if not generation.images or not 0 < error.room < generation.max_tokens:
+            asked = self._asked
+            if not asked.images or not 0 < error.room < asked.max_tokens:
                 raise
-            generation = replace(generation, max_tokens=error.room)
-        await self._answer(generation)
+            self._generation = replace(asked, max_tokens=error.room)
+            del asked
+        await self._answer()
 
     def pause(self) -> None:
         self._is_paused = True
@@ -92,21 +94,11 @@ class SGLangRun(TextRun):
         if self._exchange is not None:
             self._exchange.resume()
 
-    async def _answer(self, generation: Generation) -> None:
+    async def _answer(self) -> None:
         server = self._server
         _check_open(server)
-        rid = request_id(generation.rid)
-        trace, encode = generation.traceparent, self._encoder(generation, rid)
-        # the body is no variable here: it is not kept while the answer streams
-        exchange = server.client.begin(
-            "POST",
-            "/generate",
-            self,
-            content=encode() if _is_short(generation) else await _in_thread(encode),
-            headers=NO_HEADERS if trace is None else {"traceparent": trace},
-        )
-        reader = StreamReader(generation, server.tokens, server.stop_token_ids)
-        self._begin(exchange, reader, most_bytes(generation))
+        rid = request_id(self._asked.rid)
+        exchange = await self._begun(rid)
         server.running.add(rid)
         try:
             await exchange.wait()
@@ -127,8 +119,28 @@ class SGLangRun(TextRun):
         finally:
             self._exchange = None
             server.running.discard(rid)
-            if not reader.finished:
+            if not self._reader.finished:
                 server.abort(rid)
+
+    @property
+    def _asked(self) -> Generation:
+        assert self._generation is not None, "the server has begun to answer"
+        return self._generation
+
+    async def _begun(self, rid: str) -> Exchange:
+        """Return the request. Neither it nor a variable keeps its body while the answer streams."""
+        server, generation = self._server, self._asked
+        trace, encode = generation.traceparent, self._encoder(generation, rid)
+        exchange = server.client.begin(
+            "POST",
+            "/generate",
+            self,
+            content=encode() if _is_short(generation) else await _in_thread(encode),
+            headers=NO_HEADERS if trace is None else {"traceparent": trace},
+        )
+        reader = StreamReader(generation, server.tokens, server.stop_token_ids)
+        self._begin(exchange, reader, most_bytes(generation))
+        return exchange
 
     def _encoder(self, generation: Generation, rid: str) -> Callable[[], bytes]:
         server = self._server
@@ -202,7 +214,7 @@ class SGLangRun(TextRun):
         """Pass on a chunk, and return whether the receiver needs no other."""
         chunk, failure = self._reader.read(payloads)
         if chunk is not None:
-            self._idle = 0
+            self._idle, self._generation = 0, None
             is_wanted = self._run_in_context(self._receive, chunk)
             if chunk.finish_reason is not None or not is_wanted:
                 return True

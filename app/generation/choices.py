@@ -74,7 +74,8 @@ class Choice:
         on_chunk: Callable[[Chunk], None] = lambda chunk: None,
         on_tokens: Callable[[int, int, int], None] | None = None,
     ) -> None:
-        self._generate = generate
+        #: None while it runs: it has the prompt
+        self._generate: Generate | None = generate
         self._decoder = decoder
         self._on_chunk = on_chunk
         self._on_tokens = on_tokens
@@ -95,8 +96,12 @@ class Choice:
         ``write_text`` returns the writer of plain text that adds to a delta; None: deliver it.
         """
         self._deliver, self._write_text = deliver, write_text
+        generate, self._generate = self._generate, None
+        assert generate is not None, "a choice runs once"
+        running = generate(self._begin)
+        del generate
         try:
-            await self._generate(self._begin)
+            await running
             return self._last
         finally:
             # else they and this would hold each other

@@ -74,6 +74,7 @@ class AttemptRun:
         """
         self._receive = receive
         self._run = self._worker.run(self._generation, self._take)
+        del self._generation  # the run knows how long it needs the prompt
         if self.text_path is not None and isinstance(self._run, TextRun):
             self._run.text_path = self.text_path
         if self._is_paused:

@@ -242,58 +242,55 @@ class Pool:
                 every attempt failed before its first chunk was received.
             Exception: what the last attempt raised, if it is a bug of ours or comes mid-answer.
         """
-        tried: list[Member] = []
-        refusals: list[tuple[Member, WorkerError]] = []
+        asked = _Asked(generation)
+        del generation
         error: Exception | None = None
         # errors hold this frame, and so the images of the prompt
         try:
-            while not tried or self._may_retry(generation, tried, is_refused=bool(refusals)):
-                pick = partial(self._pick, generation, tried)
+            while not asked.tried or self._may_retry(asked):
+                pick = partial(self._pick, asked)
                 member = self._slots.take_free(pick)
                 if member is None:
-                    if not self._candidates(generation, tried):
-                        self._check_room(generation)
+                    if not self._candidates(asked):
+                        self._check_room(asked)
                         break
                     member = await self._slots.take(pick, self._deadlines.first_token)
-                if not tried:
+                if not asked.tried:
                     self._budget.count_request()
-                tried.append(member)
-                error = await self._attempted(member, generation, begin, on_attempt, refusals)
+                asked.tried.append(member)
+                error = await self._attempted(member, asked, begin, on_attempt)
                 if error is None:
                     return
-                if len(refusals) == OPINIONS:
+                if len(asked.refusals) == OPINIONS:
                     raise error
             if error is None:
-                what = "images" if generation.images else "requests"
+                what = "images" if asked.generation.images else "requests"
                 raise WorkerError(503, f"no worker takes {what}", reason="unavailable")
-            raise verdict(error, [refusal for _, refusal in refusals])
+            raise verdict(error, [refusal for _, refusal in asked.refusals])
         finally:
             error = None
-            refusals.clear()
+            asked.refusals.clear()
 
     async def _attempted(
         self,
         member: Member,
-        generation: Generation,
+        asked: "_Asked",
         begin: Begin,
         on_attempt: Callable[[str], Attempt],
-        refusals: list[tuple[Member, WorkerError]],
     ) -> Exception | None:
         """Ask a worker whose slot is taken. Return why it gave no answer, if another one may be
         asked; None: the answer is complete. Another failure is raised.
         """
         noted, answers = on_attempt(member.name), member.answers
-        if noted.traceparent is not None:
-            generation = replace(generation, traceparent=noted.traceparent)
-        has_begun = False
 
         def on_begin() -> None:
-            nonlocal has_begun
-            has_begun = True
-            self._recovery.contradict(refusals)
+            asked.begin()
+            self._recovery.contradict(asked.refusals)
 
         try:
-            attempt = AttemptRun(member.worker, generation, self._deadlines, self._sweep, on_begin)
+            attempt = AttemptRun(
+                member.worker, asked.traced(noted), self._deadlines, self._sweep, on_begin
+            )
             await attempt.wait(begin(attempt))
             if attempt.overran:
                 self._recovery.failed(member, "overrun", OVERRUN, answers)
@@ -304,60 +301,58 @@ class Pool:
         except Exception as raised:
             reason = reason_of(raised)
             noted.error = reason or "internal"
-            if isinstance(raised, WorkerError) and reason == "refused" and not has_begun:
-                refusals.append((member, raised))
+            if isinstance(raised, WorkerError) and reason == "refused" and not asked.has_begun:
+                asked.refusals.append((member, raised))
             elif reason is not None:
                 self._recovery.failed(member, reason, raised, answers)
-            if has_begun or reason is None:
+            if asked.has_begun or reason is None:
                 raise
             return raised
         finally:
             self._slots.release(member)
             noted.end()
 
-    def _check_room(self, generation: Generation) -> None:
+    def _check_room(self, asked: "_Asked") -> None:
         """Raise PromptTooLong if no worker's context has room."""
-        got = _length(generation)
+        got = _length(asked.generation)
         if self.members and not any(member.has_room(got) for member in self.members):
             raise PromptTooLong(
                 got, max(member.worker.max_model_len or 0 for member in self.members)
             )
 
-    def _candidates(self, generation: Generation, tried: Sequence[Member]) -> list[Member]:
-        got, images = _length(generation), generation.images
+    def _candidates(self, asked: "_Asked") -> list[Member]:
+        got, images = _length(asked.generation), asked.generation.images
         return [
             member
             for member in self.members
             if not member.is_draining
-            and member not in tried
+            and member not in asked.tried
             and member.has_room(got)
             and member.sees(images)
         ]
 
-    def _may_retry(
-        self, generation: Generation, tried: Sequence[Member], *, is_refused: bool
-    ) -> bool:
+    def _may_retry(self, asked: "_Asked") -> bool:
         """Return whether another worker is left, and the budget allows to ask it.
 
         A second opinion on a refusal is free: it costs a worker no forward pass, and clients whose
         requests are refused must not use up the budget. So is a retry that leads from an ejected
         worker to one in service (retry_budget).
         """
-        left = self._candidates(generation, tried)
+        left = self._candidates(asked)
         if not left:
             return False
-        is_free = is_refused or (
-            not tried[-1].available and any(member.available for member in left)
+        is_free = bool(asked.refusals) or (
+            not asked.tried[-1].available and any(member.available for member in left)
         )
         is_allowed = is_free or self._budget.spend()
         self._observer.on_retry(is_allowed)
         return is_allowed
 
-    def _pick(self, generation: Generation, tried: Sequence[Member]) -> Member | None:
+    def _pick(self, asked: "_Asked") -> Member | None:
         """Return the worker to ask; None: the fit ones are at their bound."""
         best = math.inf
         free: list[Member] = []
-        for member in self._candidates(generation, tried):
+        for member in self._candidates(asked):
             signals = member.bad_signals
             if signals < best:
                 best, free = signals, []
@@ -367,7 +362,35 @@ class Pool:
             return None
         if best:
             return min(free, key=lambda member: member.rank)
-        return self._policy.pick(free, generation.prompt, generation.images)
+        return self._policy.pick(free, asked.generation.prompt, asked.generation.images)
+
+
+class _Asked:
+    """A generation until a worker begins to answer: then it goes, and with it the prompt, which may
+    have megabytes. ``tried``: the members that were asked; ``refusals``: of some of them.
+    """
+
+    def __init__(self, generation: Generation) -> None:
+        self.tried: list[Member] = []
+        self.refusals: list[tuple[Member, WorkerError]] = []
+        self._waiting: Generation | None = generation
+
+    @property
+    def has_begun(self) -> bool:
+        return self._waiting is None
+
+    @property
+    def generation(self) -> Generation:
+        assert self._waiting is not None, "no other worker is asked once one has begun"
+        return self._waiting
+
+    def traced(self, attempt: Attempt) -> Generation:
+        """Return the generation as an attempt at it sends it."""
+        trace = attempt.traceparent
+        return self.generation if trace is None else replace(self.generation, traceparent=trace)
+
+    def begin(self) -> None:
+        self._waiting = None
 
 
 def _length(generation: Generation) -> int:

@@ -113,9 +113,8 @@ class GenerationService:
         """Return a whole answer. Raises ApiError."""
         record, prepared = context.record, None
         try:
-            prepared = await self._prepared(read, context)
-            interval = 1 if prepared.sampling.stop else WHOLE_INTERVAL
-            async with aclosing(self._choices(prepared, record, interval)) as choices:
+            prepared, choices = await self._prepared(read, context, is_whole=True)
+            async with aclosing(choices):
                 await choices.start()
                 self.metrics.first_token(record)
                 written = writer(prepared)
@@ -140,8 +139,7 @@ class GenerationService:
         """Return the events of an answer. Raises ApiError only here."""
         record, prepared = context.record, None
         try:
-            prepared = await self._prepared(read, context)
-            choices = self._choices(prepared, record)
+            prepared, choices = await self._prepared(read, context, is_whole=False)
             await choices.start(self.comment_seconds or None)
         except Exception as error:
             raise self._failure(error, prepared, record) from error
@@ -151,30 +149,42 @@ class GenerationService:
 
     # -- before the first byte --------------------------------------------------------------------
 
-    async def _prepared(self, read: Read, context: RequestContext) -> PreparedRequest:
+    async def _prepared(
+        self, read: Read, context: RequestContext, *, is_whole: bool
+    ) -> tuple[PreparedRequest, Choices]:
+        """Return a request and its choices. Nothing else has the prompts, which go when workers
+        have begun. ``is_whole``: the answer is not streamed. Raises ApiError.
+        """
         record = context.record
         record.phase, record.preparing_at = "preparing", time.perf_counter()
-        prepared = await self._prepare(read, context)
+        prepared, prompts = await self._prepare(read, context)
         record.prepare_s = time.perf_counter() - record.preparing_at
         record.phase, record.backend = "waiting", prepared.constraint.backend
         self.metrics.left_out(record)
-        return prepared
+        interval = WHOLE_INTERVAL if is_whole and not prepared.sampling.stop else 1
+        return prepared, self._choices(prepared, prompts, record, interval)
 
     def _choices(
-        self, prepared: PreparedRequest, record: RequestRecord, interval: int = 1
+        self,
+        prepared: PreparedRequest,
+        prompts: Sequence[PromptTokens],
+        record: RequestRecord,
+        interval: int,
     ) -> Choices:
-        on_chunk = record.count
-        prompts = [len(choice.prompt) for choice in prepared.choices if choice.is_first]
+        on_chunk, total = record.count, sum(len(prompt.ids) for prompt in prompts)
         if len(prompts) > 1:
             # a chunk has the tokens of its own prompt, the record those of all
             def on_chunk(chunk: Chunk) -> None:
-                record.count(chunk._replace(prompt_tokens=sum(prompts)))
+                record.count(chunk._replace(prompt_tokens=total))
 
         on_tokens = record.count_tokens if len(prompts) == 1 else None
+        each = prepared.sampling.choices
         return Choices(
             [
-                self._choice(prepared, choice, record, on_chunk, on_tokens, interval)
-                for choice in prepared.choices
+                self._choice(
+                    prepared, choice, prompts[number // each], record, on_chunk, on_tokens, interval
+                )
+                for number, choice in enumerate(prepared.choices)
             ],
             timeout=self.settings.request_timeout,
             sweep=self.deadlines,
@@ -194,7 +204,9 @@ class GenerationService:
         """
         return read() if size < LARGE_BYTES else await self.offload.run(client, size, read)
 
-    async def _prepare(self, read: Read, context: RequestContext) -> PreparedRequest:
+    async def _prepare(
+        self, read: Read, context: RequestContext
+    ) -> tuple[PreparedRequest, Sequence[PromptTokens]]:
         request = await self.read(read, context.client, context.size)
         context.record.ignored += request.ignored
         try:
@@ -203,7 +215,9 @@ class GenerationService:
             failure = self.faults.as_api_error(error, context.record.id)
             raise failure.named(request.names) from error
 
-    async def _ready(self, request: GenerationRequest, context: RequestContext) -> PreparedRequest:
+    async def _ready(
+        self, request: GenerationRequest, context: RequestContext
+    ) -> tuple[PreparedRequest, Sequence[PromptTokens]]:
         vocabulary, client = self.tokenizer.vocabulary, context.client
         sampling = sampling_params(
             request.sampling,
@@ -229,7 +243,7 @@ class GenerationService:
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = plans_of(prompts, sampling)
-        return PreparedRequest(request.names, output, sampling, constraint, choices)
+        return PreparedRequest(request.names, output, sampling, constraint, choices), prompts
 
     async def count(self, read: Read, context: RequestContext) -> int:
         """Return how many tokens a prompt has. Raises ApiError."""
@@ -306,6 +320,7 @@ class GenerationService:
         self,
         prepared: PreparedRequest,
         choice: ChoicePlan,
+        prompt: PromptTokens,
         record: RequestRecord,
         on_chunk: Callable[[Chunk], None],
         on_tokens: Callable[[int, int, int], None] | None,
@@ -316,7 +331,7 @@ class GenerationService:
         generation = Generation(
             # ids of one length: SGLang aborts every request whose id begins with the given one
             rid=token_hex(16),
-            prompt=choice.prompt,
+            prompt=prompt.ids,
             spec=constraint.spec,
             spec_kind=constraint.spec_kind,
             max_tokens=sampling.max_tokens,
@@ -324,7 +339,7 @@ class GenerationService:
             top_p=sampling.top_p,
             seed=choice.seed,
             sampling=sampling.options,
-            images=choice.images,
+            images=prompt.images,
             interval=interval,
         )
         tokens, plan = self.tokenizer.vocabulary.tokens, constraint.format_plan

@@ -64,7 +64,7 @@ class MessagesService:
 
     def _begun(self, prepared: PreparedRequest, record: RequestRecord) -> MessageObject:
         # by now a worker has counted the tokens of images, unless it is slow
-        tokens = max(record.prompt_tokens, len(prepared.choices[0].prompt))
+        tokens = max(record.prompt_tokens, prepared.choices[0].prompt_tokens)
         return begun_message(self._model, tokens)
 
     def _blocks(self, request: MessagesRequest, client: str) -> MessageBlocks:

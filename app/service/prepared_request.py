@@ -1,10 +1,9 @@
-"""A request that is ready for workers: what its answers must be, and the prompt of each choice."""
+"""A request that is ready for workers: what its answers must be, and how many there are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.formats import OutputSpec
-from adapters.workers import PromptImage
 
 from ..constraints import ConstraintPlan, relaxed_header
 from ..errors import FieldNames
@@ -19,12 +18,11 @@ BACKEND_HEADER = "x-switchyard-backend"
 
 @dataclass(frozen=True, slots=True)
 class ChoicePlan:
-    """One choice. ``images``: of the prompt. ``echo``: the text before it. ``is_first``: of its
-    prompt, whose tokens count once.
+    """One choice. ``prompt_tokens``: its ids are not kept while it streams. ``echo``: the text
+    before it. ``is_first``: of its prompt, whose tokens count once.
     """
 
-    prompt: list[int]
-    images: tuple[PromptImage, ...]
+    prompt_tokens: int
     echo: str
     seed: int | None
     is_first: bool
@@ -34,8 +32,7 @@ def plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple
     """Return the choices of all prompts in order; ``sampling.choices``: of each."""
     return tuple(
         ChoicePlan(
-            prompt.ids,
-            prompt.images,
+            len(prompt.ids),
             prompt.echo,
             sampling.seed_of(number),
             is_first=number == 0,

@@ -132,6 +132,7 @@ def rounds(
                 "first ms p50": first[0],
                 "first ms p99": first[1],
                 "gap ms p99": gaps[1],
+                "gap ms max": gaps[2],
                 "failed": result["failed"],
             }
             for name, figure in figures.items():
@@ -187,7 +188,8 @@ def throughput(asked: argparse.Namespace) -> None:
     with started(asked, calls=asked.calls) as processes:
         rounds(processes, 1, *users, "--seconds", "1")
         found = rounds(processes, asked.rounds, *options)
-    figures = ["requests/s", "events/s", "cpu ms/request", "first ms p50", "first ms p99", "failed"]
+    figures = ["requests/s", "events/s", "cpu ms/request", "first ms p50", "first ms p99"]
+    figures += ["gap ms max", "failed"]
     title = f"{asked.users} users, {asked.chunks} chunks{' of a call' if asked.calls else ''}"
     print(table(title, found, figures), end="\n\n")
 

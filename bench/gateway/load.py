@@ -27,8 +27,8 @@ LAST_WORDS_S = 10.0
 
 @dataclass
 class Results:
-    """``first``, ``whole``: seconds of each answer; ``gaps``: seconds between two receptions;
-    ``refused``: seconds of each 429 and 503.
+    """``first``, ``whole``: seconds of each answer; ``gaps``: seconds between two receptions
+    of an answer; ``refused``: seconds of each 429 and 503.
     """
 
     first: list[float] = field(default_factory=list)
@@ -50,7 +50,6 @@ class User(asyncio.Protocol):
         request: bytes,
         results: Results,
         until: float,
-        is_paced: bool,
         *,
         every: float = 0.0,
         retry_s: float | None = None,
@@ -58,7 +57,7 @@ class User(asyncio.Protocol):
         self._every, self._due = every, 0.0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._request, self._results, self._until = request, results, until
-        self._is_paced, self._retry_s = is_paced, retry_s
+        self._retry_s = retry_s
         self._is_refused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -93,7 +92,7 @@ class User(asyncio.Protocol):
                 self._results.failed += 1
                 self._transport.close()
                 return
-        elif self._is_paced:
+        else:
             self._results.gaps.append(now - self._last)
         self._last = now
         self._results.events += data.count(b"data: ")
@@ -137,7 +136,7 @@ async def run(asked: argparse.Namespace) -> dict[str, Any]:
         elif every:
             await asyncio.sleep(every / asked.users)
         _, user = await loop.create_connection(
-            lambda: User(request, results, until, asked.paced, every=every, retry_s=asked.retry_s),
+            lambda: User(request, results, until, every=every, retry_s=asked.retry_s),
             parts.hostname,
             parts.port,
         )
@@ -173,7 +172,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--calls", action="store_true", help="offer a tool")
-    parser.add_argument("--paced", action="store_true", help="measure the gaps between receptions")
+    parser.add_argument("--paced", action="store_true", help="users begin one after another")
     parser.add_argument("--rate", type=float, default=0, help="requests/s of all users together")
     parser.add_argument(
         "--ramp-s", type=float, default=2, help="with --paced: seconds of the start"

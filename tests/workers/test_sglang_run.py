@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from adapters.workers import Chunk, Image, PromptImage, SGLangWorker, WorkerError
+from tests.waiting import eventually
 
 from .helpers import ids_of, run
 from .sglang_fakes import RECORDED, TOKENS, Body, Server, ask, event, recorded, streamed
@@ -220,6 +221,51 @@ def test_an_error_does_not_keep_the_images_of_its_prompt(name: str) -> None:
         worker.sees_images = True
         message, share = await fail(worker)
         assert words in message and share() is None
+        await worker.aclose()
+        server.close()
+
+    gc.disable()
+    try:
+        run(work())
+    finally:
+        gc.enable()
+
+
+def test_a_run_keeps_its_prompt_until_the_first_chunk() -> None:
+    """A prompt may have megabytes, and its answer take minutes."""
+    first = event([5], 1)
+    first["meta_info"]["prompt_tokens"] = 9
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 x\r\n\r\ndata: " + json.dumps(first).encode() + b"\n\n")
+        await reader.read()
+        writer.close()
+
+    def start(worker: SGLangWorker, chunks: list[Chunk]) -> tuple[asyncio.Task[None], ref[Share]]:
+        def receive(chunk: Chunk) -> bool:
+            chunks.append(chunk)
+            return True
+
+        share = Share()
+        image = PromptImage(Image("image/png", "iVBORw0K", b"1" * 16, 1, 1, share), 0)
+        waits = worker.run(ask(images=(image,)), receive).wait()
+        return asyncio.create_task(waits), ref(share)
+
+    async def work() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        worker = SGLangWorker(url, tokens=TOKENS)
+        worker.sees_images = True
+        chunks: list[Chunk] = []
+        task, share = start(worker, chunks)
+        await asyncio.sleep(0)
+        assert share() is not None
+        await eventually(lambda: chunks)
+        await asyncio.sleep(0)
+        assert share() is None and not task.done()
+        task.cancel()
+        await asyncio.wait([task])
         await worker.aclose()
         server.close()
 
