@@ -5,10 +5,13 @@ If a template fails, its exception does not help a client, so the error names th
 template cannot show.
 
 Many templates write a system message of their own where a conversation has none, as the model was
-trained. Further instructions follow it and do not replace it.
+trained. Further instructions follow it and do not replace it. It is kept for each client, unless
+the template reads the clock or draws at random: three prompts take 0.1 ms, a look-up 0.002 ms.
 """
 
+import marshal
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,6 +24,12 @@ from .fitting import INSTRUCTING, Message, fitted
 from .image_marks import ImageMarks
 from .named_template import NamedTemplate
 from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables, squeezed
+from .recent_values import RecentValues
+
+#: bytes of the templates' own messages, with the tools and variables on which they depend
+MAX_BYTES = 1 << 20
+#: of an entry, beside its text, the tools and the variables
+ENTRY_BYTES = 500
 
 
 class PromptText(NamedTuple):
@@ -31,7 +40,10 @@ class PromptText(NamedTuple):
 
 
 class TemplatePrompt:
-    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``."""
+    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``.
+
+    ``kept``: the templates' own messages. ``client``: for whom they are; None: they are not kept.
+    """
 
     def __init__(
         self,
@@ -44,6 +56,8 @@ class TemplatePrompt:
         instructions: str,
         choice: str,
         variables: Variables,
+        kept: RecentValues[str],
+        client: str | None = None,
     ) -> None:
         self._template = template
         self._profile = profile
@@ -52,6 +66,8 @@ class TemplatePrompt:
         self._instructions = instructions
         self._choice = choice
         self._variables = variables
+        self._kept = kept
+        self._client = client
         self._tools: list[dict[str, Any]] | None = None
         if profile.tools and tools:
             self._tools = [as_function(tool) for tool in tools]
@@ -99,7 +115,30 @@ class TemplatePrompt:
 
     @cached_property
     def _own_instructions(self) -> str:
-        """The system message that the template writes where a conversation has none, or "".
+        """The system message that the template writes where a conversation has none, or ""."""
+        key = self._identity()
+        text = None if key is None else self._kept.get(key)
+        if text is None:
+            text = self._shown_instructions()
+            if key is not None:
+                self._kept.keep(key, text, len(key[1]) + sys.getsizeof(text) + ENTRY_BYTES)
+        return text
+
+    def _identity(self) -> tuple[str, bytes] | None:
+        """Return all that the template's own message depends on, and the client, since clients
+        share no entries; None: it is not kept.
+        """
+        if self._client is None or not self._template.is_steady:
+            return None
+        try:
+            # a version without references, which equal values may have in other places
+            return self._client, marshal.dumps((self._tools, dict(self._variables)), 2)
+        except ValueError:
+            # nested too deeply
+            return None
+
+    def _shown_instructions(self) -> str:
+        """Return the template's own message.
 
         It may depend on tools, variables and the date, so two short prompts of this request show
         it, and a third one proves it.

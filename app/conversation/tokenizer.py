@@ -38,8 +38,9 @@ from .named_template import NamedTemplate
 from .pretrained import encoder, pretrained, stop_ids
 from .profile import Messages, TemplateProfile, profile_of
 from .prompt_segments import PromptSegments
+from .recent_values import RecentValues
 from .template import read_template
-from .template_prompt import TemplatePrompt
+from .template_prompt import MAX_BYTES, TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
 
 #: the default family of the built-in vocabulary, which has the tokens of every family
@@ -223,6 +224,7 @@ class HuggingFaceTokenizer:
         self._control = ControlText(backend, control)
         self._format = NamedFormat(self.wire, self._control)
         self._image_marks = ImageMarks()
+        self._own_instructions = RecentValues[str](MAX_BYTES)
         self.profile: TemplateProfile | None = None
         self._named: NamedTemplate | None = None
         if self._template is not None:
@@ -274,6 +276,8 @@ class HuggingFaceTokenizer:
                 # models whose templates show tools were trained without this text
                 choice="" if self.profile.tools else self._format.choice_text(output),
                 variables=variables or {},
+                kept=self._own_instructions,
+                client=client,
             )
             text, images = prompt.text(messages)
         thought = thought_at_end(text, self._named_marks)
