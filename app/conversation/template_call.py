@@ -22,6 +22,8 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
+from .kept_tools import KeptObject, kept_json
+
 Values = Mapping[str, Any]
 
 #: attributes that all dicts have
@@ -135,6 +137,7 @@ def _environment() -> Any:
     made = compiled("").environment.overlay()
     safe = {str: _OF_TEXTS, LoopContext: _OF_LOOPS}
     namespace = made.globals["namespace"]
+    made.filters = {**made.filters, "tojson": partial(kept_json, made.filters["tojson"])}
     made.getattr = partial(_member, made.getattr, made.undefined, safe, namespace)
     return made
 
@@ -151,7 +154,7 @@ def _member(
     ``safe``: attributes that are not guarded, by type. ``namespace``: the type of namespaces.
     """
     kind = type(of)
-    if kind is dict:
+    if kind is dict or kind is KeptObject:
         if name in _OF_DICTS:
             return others(of, name)
         try:

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 from adapters.formats import Tool
 
+from ..concurrency import RecentValues
 from ..errors import ApiError, FieldPath, bad_field
 from .control import random_digits
 from .fitting import INSTRUCTING, Message, fitted
 from .image_marks import ImageMarks
+from .kept_tools import KeptTools
 from .named_template import NamedTemplate
 from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables, squeezed
-from .recent_values import RecentValues
 
 #: bytes of the templates' own messages, with the tools and variables on which they depend
 MAX_BYTES = 1 << 20
@@ -56,6 +57,7 @@ class TemplatePrompt:
         instructions: str,
         choice: str,
         variables: Variables,
+        kept_tools: KeptTools,
         kept: RecentValues[str],
         client: str | None = None,
     ) -> None:
@@ -69,8 +71,10 @@ class TemplatePrompt:
         self._kept = kept
         self._client = client
         self._tools: list[dict[str, Any]] | None = None
+        #: tells the tools from others; None: nothing is kept
+        self._tools_key: bytes | None = b""
         if profile.tools and tools:
-            self._tools = [as_function(tool) for tool in tools]
+            self._tools, self._tools_key = kept_tools.of(tools, client)
         elif profile.no_tools == "empty":
             self._tools = []
 
@@ -121,21 +125,19 @@ class TemplatePrompt:
         if text is None:
             text = self._shown_instructions()
             if key is not None:
-                self._kept.keep(key, text, len(key[1]) + sys.getsizeof(text) + ENTRY_BYTES)
+                size = len(key[1]) + len(key[2]) + sys.getsizeof(text) + ENTRY_BYTES
+                self._kept.keep(key, text, size)
         return text
 
-    def _identity(self) -> tuple[str, bytes] | None:
+    def _identity(self) -> tuple[str, bytes, bytes] | None:
         """Return all that the template's own message depends on, and the client, since clients
         share no entries; None: it is not kept.
         """
-        if self._client is None or not self._template.is_steady:
+        client, tools = self._client, self._tools_key
+        if client is None or tools is None or not self._template.is_steady:
             return None
-        try:
-            # a version without references, which equal values may have in other places
-            return self._client, marshal.dumps((self._tools, dict(self._variables)), 2)
-        except ValueError:
-            # nested too deeply
-            return None
+        # a version without references, which equal values may have in other places
+        return client, tools, marshal.dumps(dict(self._variables), 2)
 
     def _shown_instructions(self) -> str:
         """Return the template's own message.
@@ -244,13 +246,3 @@ def _harmless(message: Mapping[str, Any]) -> Message:
 
 def _refused(what: str, at: FieldPath, **values: str) -> ApiError:
     return bad_field(f"The model's chat template {what}.", at, "refused_by_template", **values)
-
-
-def as_function(tool: Tool) -> dict[str, Any]:
-    """Return a tool in OpenAI's form, which chat templates expect."""
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
-    }
-    return {"type": "function", "function": function}

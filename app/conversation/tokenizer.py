@@ -27,18 +27,18 @@ from adapters.formats import (
 )
 from engine import Vocabulary
 
-from ..concurrency import give_way
+from ..concurrency import RecentValues, give_way
 from ..errors import bad_field
 from .control import ControlText, UnwritableText
 from .detection import Evidence, detect
 from .image_marks import ImageMarks
 from .image_profile import with_images
+from .kept_tools import KeptTools
 from .named_format import NamedFormat, render_plain
 from .named_template import NamedTemplate
 from .pretrained import encoder, pretrained, stop_ids
 from .profile import Messages, TemplateProfile, profile_of
 from .prompt_segments import PromptSegments
-from .recent_values import RecentValues
 from .template import read_template
 from .template_prompt import MAX_BYTES, TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
@@ -224,6 +224,7 @@ class HuggingFaceTokenizer:
         self._control = ControlText(backend, control)
         self._format = NamedFormat(self.wire, self._control)
         self._image_marks = ImageMarks()
+        self._kept_tools = KeptTools()
         self._own_instructions = RecentValues[str](MAX_BYTES)
         self.profile: TemplateProfile | None = None
         self._named: NamedTemplate | None = None
@@ -276,6 +277,7 @@ class HuggingFaceTokenizer:
                 # models whose templates show tools were trained without this text
                 choice="" if self.profile.tools else self._format.choice_text(output),
                 variables=variables or {},
+                kept_tools=self._kept_tools,
                 kept=self._own_instructions,
                 client=client,
             )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.conversation.recent_values import RecentValues
+from app.concurrency import RecentValues
 
 
 def test_the_least_recently_used_values_are_dropped() -> None:
