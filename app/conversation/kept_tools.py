@@ -27,6 +27,11 @@ FACTOR, ENTRY_BYTES = 12, 2_000
 MAX_TEXTS = 4
 
 
+#: tools in OpenAI's form, which chat templates expect, and bytes that tell them from others; None:
+#: nothing of them is kept
+KnownTools = tuple[list[Any], bytes | None]
+
+
 class KeptList(list[Any]):
     """A list with its JSON texts, by the options of ``tojson``."""
 
@@ -66,12 +71,21 @@ class KeptTools:
     def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._kept = RecentValues[KeptList](most_bytes)
 
-    def of(self, tools: Sequence[Tool], client: str | None) -> tuple[list[Any], bytes | None]:
-        """Return the tools in OpenAI's form, which chat templates expect, and bytes that tell them
-        from others; None: nothing of them is kept. ``client``: None: so it is.
+    def of(
+        self, tools: Sequence[Tool], client: str | None, made: dict[object, Any] | None = None
+    ) -> KnownTools:
+        """Return the tools of a request. ``client``: None: they are not kept. ``made``: of the
+        output spec that has the tools.
         """
         if client is None:
             return as_functions(tools), None
+        made = {} if made is None else made
+        last: tuple[str, Sequence[Tool], KnownTools] | None = made.get(self)
+        if last is None or last[0] != client or last[1] is not tools:
+            last = made[self] = client, tools, self._found(tools, client)
+        return last[2]
+
+    def _found(self, tools: Sequence[Tool], client: str) -> KnownTools:
         try:
             # a version without references, which equal values may have in other places
             text = marshal.dumps([(t.name, t.description, t.parameters) for t in tools], 2)

@@ -12,18 +12,16 @@ the template reads the clock or draws at random: three prompts take 0.1 ms, a lo
 import marshal
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
-
-from adapters.formats import Tool
 
 from ..concurrency import RecentValues
 from ..errors import ApiError, FieldPath, bad_field
 from .control import random_digits
 from .fitting import INSTRUCTING, Message, fitted
 from .image_marks import ImageMarks
-from .kept_tools import KeptTools
+from .kept_tools import KnownTools
 from .named_template import NamedTemplate
 from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables, squeezed
 
@@ -41,7 +39,8 @@ class PromptText(NamedTuple):
 
 
 class TemplatePrompt:
-    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``.
+    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``. ``tools``: see
+    KeptTools; None: the template shows none.
 
     ``kept``: the templates' own messages. ``client``: for whom they are; None: they are not kept.
     """
@@ -53,11 +52,10 @@ class TemplatePrompt:
         as_text: AsText,
         marks: ImageMarks,
         *,
-        tools: Sequence[Tool],
+        tools: KnownTools | None,
         instructions: str,
         choice: str,
         variables: Variables,
-        kept_tools: KeptTools,
         kept: RecentValues[str],
         client: str | None = None,
     ) -> None:
@@ -73,8 +71,8 @@ class TemplatePrompt:
         self._tools: list[dict[str, Any]] | None = None
         #: tells the tools from others; None: nothing is kept
         self._tools_key: bytes | None = b""
-        if profile.tools and tools:
-            self._tools, self._tools_key = kept_tools.of(tools, client)
+        if tools is not None:
+            self._tools, self._tools_key = tools
         elif profile.no_tools == "empty":
             self._tools = []
 

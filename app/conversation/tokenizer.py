@@ -265,19 +265,21 @@ class HuggingFaceTokenizer:
             text = self._format.prompt(messages, tools, output)
             images = self._image_marks.numbers([text])
         else:
-            told = () if self.profile.tools else tools
+            shown, told = None, tools
+            if self.profile.tools:
+                shown = self._kept_tools.of(tools, client, output.made) if tools else None
+                told = ()
             instructions = self._format.instructions(told, output, client)
             prompt = TemplatePrompt(
                 self._named,
                 self.profile,
                 self._format.as_text,
                 self._image_marks,
-                tools=tools,
+                tools=shown,
                 instructions=instructions,
                 # models whose templates show tools were trained without this text
                 choice="" if self.profile.tools else self._format.choice_text(output),
                 variables=variables or {},
-                kept_tools=self._kept_tools,
                 kept=self._own_instructions,
                 client=client,
             )

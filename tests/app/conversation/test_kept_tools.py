@@ -66,6 +66,16 @@ def test_tools_are_written_once_for_a_client(
     assert len(made) == 4
 
 
+def test_an_output_spec_tells_its_last_tools_from_others() -> None:
+    kept, made = KeptTools(), dict[object, Any]()
+    asked = [(tools, client) for tools in TOOLS[:3] for client in ("me", "you", None, "me")]
+    for tools, client in asked:
+        wanted = KeptTools().of(tools, client)
+        assert kept.of(tools, client, made) == wanted
+    assert kept.of(TOOLS[0], "me", made)[0] is kept.of(TOOLS[0], "me")[0]
+    assert kept.of(TOOLS[0], "you", made)[0] is not kept.of(TOOLS[0], "me", made)[0]
+
+
 @pytest.mark.parametrize(("tools", "client"), [(TOOLS[3], None), ((Tool("a", DEEP),), "me")])
 def test_some_tools_are_not_kept(tools: tuple[Tool, ...], client: str | None) -> None:
     kept = KeptTools()
