@@ -18,7 +18,7 @@ Not here     the variables (inputs), errors of templates (template).
 """
 
 import copy
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,8 @@ _OF_DICTS = frozenset(dir({}))
 #: attributes that the sandbox does not guard, as it guards ``format``
 _OF_TEXTS = {name for name in dir("") if not name.startswith("_")} - {"format", "format_map"}
 _OF_LOOPS = {"first", "last", "index", "index0", "length", "revindex", "revindex0"}
+#: stands for a member that a dict has not
+_NOTHING = object()
 #: keys for a past answer's reasoning, the first that has a value wins
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 #: a template that writes all of its inputs
@@ -128,47 +130,42 @@ class TemplateCall:
 
 def _environment() -> Any:
     """Return the environment of templates; None: this version of transformers has another."""
-    from jinja2.runtime import LoopContext
     from transformers.utils import chat_template_utils
 
     compiled = getattr(chat_template_utils, "_compile_jinja_template", None)
     if compiled is None:
         return None
     made = compiled("").environment.overlay()
-    safe = {str: _OF_TEXTS, LoopContext: _OF_LOOPS}
-    namespace = made.globals["namespace"]
     made.filters = {**made.filters, "tojson": partial(kept_json, made.filters["tojson"])}
-    made.getattr = partial(_member, made.getattr, made.undefined, safe, namespace)
+    made.getattr = _members_of(made)
     return made
 
 
-def _member(
-    others: Callable[[Any, str], Any],
-    missing: Callable[..., Any],
-    safe: Mapping[type, Set[str]],
-    namespace: type,
-    of: Any,
-    name: str,
-) -> Any:
-    """Return what ``of.name`` means in a template. ``others``: returns it for all values.
-    ``safe``: attributes that are not guarded, by type. ``namespace``: the type of namespaces.
-    """
-    kind = type(of)
-    if kind is dict or kind is KeptObject:
-        if name in _OF_DICTS:
-            return others(of, name)
-        try:
-            return of[name]
-        except KeyError:
-            return missing(obj=of, name=name)
-    if kind in safe and name in safe[kind]:
-        return getattr(of, name)
-    if kind is namespace and not name.startswith("_"):
-        value = getattr(of, name, None)
-        # a method may be guarded, and None may stand for no value
-        if value is not None and not callable(value):
-            return value
-    return others(of, name)
+def _members_of(environment: Any) -> Callable[[Any, str], Any]:
+    """Return the function that returns what ``of.name`` means in a template."""
+    from jinja2.runtime import LoopContext
+
+    others, missing = environment.getattr, environment.undefined
+    safe = {str: _OF_TEXTS, LoopContext: _OF_LOOPS}
+    namespace = environment.globals["namespace"]
+
+    def member(of: Any, name: str) -> Any:
+        kind = type(of)
+        if kind is dict or kind is KeptObject:
+            if name in _OF_DICTS:
+                return others(of, name)
+            found = of.get(name, _NOTHING)
+            return missing(obj=of, name=name) if found is _NOTHING else found
+        if kind in safe and name in safe[kind]:
+            return getattr(of, name)
+        if kind is namespace and not name.startswith("_"):
+            value = getattr(of, name, None)
+            # a method may be guarded, and None may stand for no value
+            if value is not None and not callable(value):
+                return value
+        return others(of, name)
+
+    return member
 
 
 def _as_given(message: Values) -> dict[str, Any]:
