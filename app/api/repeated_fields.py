@@ -17,12 +17,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..concurrency import RecentValues
+from ..concurrency import RecentValues, bytes_of_json
 from ..protocol import ChatRequest, UnknownFields
 
 MAX_BYTES = 32 << 20
-#: of an entry, beside FACTOR bytes for each byte of its key
-ENTRY_BYTES, FACTOR = 6_000, 12
+#: of an entry, beside its JSON
+ENTRY_BYTES = 6_000
 
 
 class RepeatedFields:
@@ -54,6 +54,6 @@ class RepeatedFields:
                 return validate()
         request = validate()
         if not unknown.listed(request, body):
-            size = ENTRY_BYTES + FACTOR * len(key[1])
+            size = bytes_of_json(key[1]) + ENTRY_BYTES
             self._kept.keep(key, request.repeating(), size)
         return request

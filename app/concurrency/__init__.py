@@ -6,5 +6,5 @@ from .deadline_sweep import Bound, Deadline, DeadlineSweep
 from .fair_queue import FairQueue, Job
 from .fair_threads import gil_released, give_way
 from .offload import LARGE_BYTES, Offload
-from .recent_values import RecentValues
+from .recent_values import RecentValues, bytes_of_json
 from .tasks import cancel

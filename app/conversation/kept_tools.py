@@ -17,12 +17,12 @@ from typing import Any
 
 from adapters.formats import Tool
 
-from ..concurrency import RecentValues
+from ..concurrency import RecentValues, bytes_of_json
 
 #: the tools of a coding agent take 0.1 to 1.5 MB
 MAX_BYTES = 16 << 20
-#: of an entry: for each byte of its key, and besides
-FACTOR, ENTRY_BYTES = 12, 2_000
+#: of an entry, beside its JSON
+ENTRY_BYTES = 2_000
 #: texts of a value; a template writes it in one or two ways
 MAX_TEXTS = 4
 
@@ -95,7 +95,7 @@ class KeptTools:
         kept = self._kept.get((client, text))
         if kept is None:
             kept = as_functions(tools)
-            self._kept.keep((client, text), kept, FACTOR * len(text) + ENTRY_BYTES)
+            self._kept.keep((client, text), kept, bytes_of_json(text) + ENTRY_BYTES)
         return kept, text
 
 
