@@ -7,6 +7,7 @@ Not here    the grammar of the answer and prompts (tags, addressed, harmony; fam
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from .location import Location
@@ -205,6 +206,11 @@ class OutputSpec:
     thought: Thought = "free"
     effort: Effort | None = None
     thinking_tokens: int | None = None
+
+    @cached_property
+    def made(self) -> dict[object, Any]:
+        """The results of steps that read this spec, by step: several requests may have one spec."""
+        return {}
 
     @property
     def callable_tools(self) -> tuple[Tool, ...]:

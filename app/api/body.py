@@ -13,7 +13,7 @@ Invariants   I1 a body has no more bytes than its limit (body_limit); what count
 
 import re
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +40,7 @@ from .arriving_bodies import ArrivingBodies
 from .body_limit import BodyLimit, announced_size, body_parts, read_body
 from .exchange import exchange_of
 from .image_data import ImageData
+from .repeated_fields import RepeatedFields
 from .surrogates import lone_surrogate
 from .validation_errors import from_validation
 
@@ -79,6 +80,7 @@ class BodyReader:
     max_values: int
     timeout_s: float
     ignores_unknown: bool = False
+    repeated: RepeatedFields = field(default_factory=RepeatedFields)
 
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
         """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
@@ -123,15 +125,24 @@ class BodyReader:
             images = await read_body(body_parts(request), add, limit, coding)
             arriving.end()
             size = len(arriving.data)
-            step = partial(self._parsed, kind, arriving.data, images, limit)
+            step = partial(self._parsed, kind, arriving.data, images, limit, client)
             return await self.run(client, size, step), size
 
     def _parsed(
-        self, kind: type[Parsed], body: bytearray, images: ImageData, limit: BodyLimit
+        self,
+        kind: type[Parsed],
+        body: bytearray,
+        images: ImageData,
+        limit: BodyLimit,
+        client: str,
     ) -> _Read[Parsed]:
-        ignores = self.ignores_unknown
         asked, ignored = parse(
-            kind, body, max_values=self.max_values, ignores_unknown=ignores, images=images
+            kind,
+            body,
+            max_values=self.max_values,
+            ignores_unknown=self.ignores_unknown,
+            images=images,
+            repeated=partial(self.repeated.read, client),
         )
         is_large = len(body) >= min(LARGE_BYTES, limit.text)
         media = media_chars(asked) if is_large else 0
@@ -168,13 +179,17 @@ def parse(
     max_values: int,
     ignores_unknown: bool = False,
     images: ImageData | None = None,
+    repeated: Callable[[Any, Callable[[], ChatRequest], UnknownFields], Any] | None = None,
 ) -> tuple[Parsed, list[str]]:
-    """Return the request, and the fields in it that are ignored. Raises ApiError 400 that names the
-    field.
+    """Return the request, and the fields in it that are ignored. ``repeated``: see RepeatedFields.
+    Raises ApiError 400 that names the field.
     """
     value = _decoded(body, max_values, images)
     unknown = UnknownFields(is_ignoring=ignores_unknown)
-    request = validated(kind, value, unknown)
+    if repeated is not None and kind is ChatRequest:
+        request = repeated(value, partial(validated, ChatRequest, value, unknown), unknown)
+    else:
+        request = validated(kind, value, unknown)
     # both know the fields of some items
     ignored = dict.fromkeys([*ignored_fields(kind, value), *unknown.listed(request, value)])
     return request, list(ignored)

@@ -1,7 +1,9 @@
 """Bodies that are chat completions, or parts of one, in the common form."""
 
-from ..errors import bad_request
-from ..generation import AskedSampling, GenerationRequest
+from typing import Any
+
+from ..errors import FieldNames, bad_request
+from ..generation import AskedSampling, GenerationRequest, once
 from ..protocol import (
     ChatRequest,
     ChatToolChoice,
@@ -18,25 +20,32 @@ from .tools import common_choice, common_tools
 
 def common_chat(request: ChatRequest) -> GenerationRequest:
     """Return a chat completion. Raises ApiError 400."""
+    made = None if request.functions else request.made
     names, request = names_of(request), with_tools(request)
     check_stream_options(request.stream_options, is_stream=bool(request.stream))
+    messages = common_messages(request.messages)
+    others = once(made, "common form", lambda: _others(request, names))
+    ignored = unshown_parts(request.messages)
+    return GenerationRequest(messages=messages, ignored=ignored, made=made, **others)
+
+
+def _others(request: ChatRequest, names: FieldNames) -> dict[str, Any]:
+    """Return the fields of a request that do not depend on messages. Raises ApiError 400."""
     effort = ("reasoning_effort", request.reasoning_effort)
-    return GenerationRequest(
-        messages=common_messages(request.messages),
-        tools=common_tools(request.tools, names),
-        tool_choice=common_choice(request.tool_choice),
-        parallel_tool_calls=request.parallel_tool_calls,
-        constraints=common_constraints(request.response_format, request),
-        closes_objects=closes_objects(request),
-        json_layout=common_layout(request),
-        schema_in_prompt=request.include_schema_in_prompt,
-        thinking=common_thinking(request, effort, request.reasoning),
-        verbosity=request.verbosity,
-        template_variables=request.template_variables,
-        sampling=AskedSampling.of(request),
-        names=names,
-        ignored=unshown_parts(request.messages),
-    )
+    return {
+        "tools": common_tools(request.tools, names),
+        "tool_choice": common_choice(request.tool_choice),
+        "parallel_tool_calls": request.parallel_tool_calls,
+        "constraints": common_constraints(request.response_format, request),
+        "closes_objects": closes_objects(request),
+        "json_layout": common_layout(request),
+        "schema_in_prompt": request.include_schema_in_prompt,
+        "thinking": common_thinking(request, effort, request.reasoning),
+        "verbosity": request.verbosity,
+        "template_variables": request.template_variables,
+        "sampling": AskedSampling.of(request),
+        "names": names,
+    }
 
 
 def common_grammar(request: GrammarRequest, choice: ChatToolChoice | None) -> GenerationRequest:

@@ -63,11 +63,14 @@ class FormatPlans:
 
     def of(self, wire: Format, special_texts: tuple[str, ...], output: OutputSpec) -> FormatPlan:
         """Return ``wire.plan(output, special_texts)``. Raises FormatError."""
-        try:
-            digest = self._digest.of("format plan", identity(output))
-        except (SpecError, LimitExceeded):
-            # the compiler says why it takes no such schema
-            return wire.plan(output, special_texts)
+        digest = output.made.get(self._digest)
+        if digest is None:
+            try:
+                digest = self._digest.of("format plan", identity(output))
+            except (SpecError, LimitExceeded):
+                # the compiler says why it takes no such schema
+                return wire.plan(output, special_texts)
+            output.made[self._digest] = digest
         key = (id(wire), id(special_texts), digest)
         with self._guard:
             kept = self._kept.get(key)

@@ -13,7 +13,7 @@ that the template shows all of it, or refused with an error that names the messa
     template_prompt  the prompt, and the errors of templates
     media            the images that a prompt shows; image_profile, image_marks: how
     control          control tokens in client text
-    prompt_segments  ids of the parts of prompts that clients send again; recent_values: a cache
+    prompt_segments  ids of the parts of prompts that clients send again
     thinking         marks of reasoning
     detection        which format a template writes
     pretrained       tokenizers of Hugging Face

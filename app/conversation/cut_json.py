@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+#: models write line feeds in strings
+_DECODER = json.JSONDecoder(strict=False)
 _CLOSERS = {"{": "}", "[": "]"}
 #: a string, without its end if that was cut, or a character that structures JSON
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*("?)|[{}\[\],]')
@@ -25,8 +27,7 @@ def parsed_object(text: str) -> dict[str, Any] | None:
     """
     for candidate in _candidates(text.strip() or "{}"):
         try:
-            # models write line feeds in strings
-            value = json.loads(candidate, strict=False)
+            value = _DECODER.decode(candidate)
         except (ValueError, RecursionError):
             continue
         return value if isinstance(value, dict) else None

@@ -16,11 +16,11 @@ from typing import Any
 
 from adapters.formats import Format, FormatError, OutputSpec, Tool
 
+from ..concurrency import RecentValues
 from ..errors import bad_request
 from .control import ControlText, DeepArguments
 from .fitting import too_deep
 from .profile import Messages
-from .recent_values import RecentValues
 
 #: bytes of instructions and their schemas; those of a schema of ten fields take 2 KB
 MAX_BYTES = 1 << 20

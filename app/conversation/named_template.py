@@ -55,6 +55,11 @@ class NamedTemplate:
             return self._broken(messages, tools, variables)
         return self._with_assembled(self._named(messages, tools, variables))
 
+    @property
+    def is_steady(self) -> bool:
+        """See ChatTemplate."""
+        return self._template.is_steady
+
     def spelled(self, text: str) -> str:
         """Return a text of the template with spellings instead of names."""
         return self._control.spelled(self._with_assembled(text))

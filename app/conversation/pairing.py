@@ -136,7 +136,9 @@ def _match(messages: Sequence[Plain], calls: _Calls) -> None:
         return [(kind, name) for kind in kinds for name in (None, call.name)]
 
     _pair(messages, calls, lambda call: [("id", call.id)], by_id)
-    _pair(messages, _joined(calls), orders, by_order)
+    # mostly all results have found their calls
+    if len(_answered(calls)) < sum(message["role"] == "tool" for message in messages):
+        _pair(messages, _joined(calls), orders, by_order)
 
 
 def _joined(calls: _Calls) -> _Calls:

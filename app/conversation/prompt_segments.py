@@ -7,7 +7,7 @@ eight messages take 1.1 ms to encode with the vocabulary of Qwen 3, and 0.05 ms 
 
 Key         the client and the text. Clients never share entries, whatever namespaces are set: no
             client can measure what another one has said.
-Bounds      MAX_BYTES of texts and ids (recent_values).
+Bounds      MAX_BYTES of texts and ids (RecentValues).
 Invariants  I1 the ids are those of the whole text: prompts are cut before certain added tokens only
             (``cuts_of``), and each segment but the first one begins with its token.
 Threads     any.
@@ -20,8 +20,8 @@ from collections.abc import Collection, Sequence
 
 from tokenizers import Tokenizer as Backend
 
+from ..concurrency import RecentValues
 from .control import begins_of, encoded_each
-from .recent_values import RecentValues
 
 #: the context of a coding agent takes 0.2 to 1 MB
 MAX_BYTES = 32 << 20

@@ -18,6 +18,8 @@ from .profile import Messages, TemplateError, Variables
 from .template_call import TemplateCall
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: what makes a prompt depend on more than its inputs: the clock, and numbers drawn at random
+_UNSTEADY = re.compile(r"strftime_now|lipsum|random")
 
 
 class ChatTemplate:
@@ -30,6 +32,8 @@ class ChatTemplate:
         #: variables that replace the tokenizer's own
         self._fixed: dict[str, str] = {}
         self._inputs = inputs_of(self._rendered, source)
+        #: whether equal inputs make equal prompts at any time
+        self.is_steady = not self._inputs.dates and _UNSTEADY.search(source) is None
         #: the variables that the template reads and does not set
         self.variables = frozenset(undeclared(source))
 

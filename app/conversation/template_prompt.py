@@ -5,22 +5,30 @@ If a template fails, its exception does not help a client, so the error names th
 template cannot show.
 
 Many templates write a system message of their own where a conversation has none, as the model was
-trained. Further instructions follow it and do not replace it.
+trained. Further instructions follow it and do not replace it. It is kept for each client, unless
+the template reads the clock or draws at random: three prompts take 0.1 ms, a look-up 0.002 ms.
 """
 
+import marshal
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from adapters.formats import Tool
-
+from ..concurrency import RecentValues
 from ..errors import ApiError, FieldPath, bad_field
 from .control import random_digits
 from .fitting import INSTRUCTING, Message, fitted
 from .image_marks import ImageMarks
+from .kept_tools import KnownTools
 from .named_template import NamedTemplate
 from .profile import AsText, Messages, TemplateError, TemplateProfile, Variables, squeezed
+
+#: bytes of the templates' own messages, with the tools and variables on which they depend
+MAX_BYTES = 1 << 20
+#: of an entry, beside its text, the tools and the variables
+ENTRY_BYTES = 500
 
 
 class PromptText(NamedTuple):
@@ -31,7 +39,11 @@ class PromptText(NamedTuple):
 
 
 class TemplatePrompt:
-    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``."""
+    """The prompts of one request. ``instructions``, ``choice``: see ``fitted``. ``tools``: see
+    KeptTools; None: the template shows none.
+
+    ``kept``: the templates' own messages. ``client``: for whom they are; None: they are not kept.
+    """
 
     def __init__(
         self,
@@ -40,10 +52,12 @@ class TemplatePrompt:
         as_text: AsText,
         marks: ImageMarks,
         *,
-        tools: Sequence[Tool],
+        tools: KnownTools | None,
         instructions: str,
         choice: str,
         variables: Variables,
+        kept: RecentValues[str],
+        client: str | None = None,
     ) -> None:
         self._template = template
         self._profile = profile
@@ -52,9 +66,13 @@ class TemplatePrompt:
         self._instructions = instructions
         self._choice = choice
         self._variables = variables
+        self._kept = kept
+        self._client = client
         self._tools: list[dict[str, Any]] | None = None
-        if profile.tools and tools:
-            self._tools = [as_function(tool) for tool in tools]
+        #: tells the tools from others; None: nothing is kept
+        self._tools_key: bytes | None = b""
+        if tools is not None:
+            self._tools, self._tools_key = tools
         elif profile.no_tools == "empty":
             self._tools = []
 
@@ -99,7 +117,28 @@ class TemplatePrompt:
 
     @cached_property
     def _own_instructions(self) -> str:
-        """The system message that the template writes where a conversation has none, or "".
+        """The system message that the template writes where a conversation has none, or ""."""
+        key = self._identity()
+        text = None if key is None else self._kept.get(key)
+        if text is None:
+            text = self._shown_instructions()
+            if key is not None:
+                size = len(key[1]) + len(key[2]) + sys.getsizeof(text) + ENTRY_BYTES
+                self._kept.keep(key, text, size)
+        return text
+
+    def _identity(self) -> tuple[str, bytes, bytes] | None:
+        """Return all that the template's own message depends on, and the client, since clients
+        share no entries; None: it is not kept.
+        """
+        client, tools = self._client, self._tools_key
+        if client is None or tools is None or not self._template.is_steady:
+            return None
+        # a version without references, which equal values may have in other places
+        return client, tools, marshal.dumps(dict(self._variables), 2)
+
+    def _shown_instructions(self) -> str:
+        """Return the template's own message.
 
         It may depend on tools, variables and the date, so two short prompts of this request show
         it, and a third one proves it.
@@ -205,13 +244,3 @@ def _harmless(message: Mapping[str, Any]) -> Message:
 
 def _refused(what: str, at: FieldPath, **values: str) -> ApiError:
     return bad_field(f"The model's chat template {what}.", at, "refused_by_template", **values)
-
-
-def as_function(tool: Tool) -> dict[str, Any]:
-    """Return a tool in OpenAI's form, which chat templates expect."""
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
-    }
-    return {"type": "function", "function": function}

@@ -27,19 +27,20 @@ from adapters.formats import (
 )
 from engine import Vocabulary
 
-from ..concurrency import give_way
+from ..concurrency import RecentValues, give_way
 from ..errors import bad_field
 from .control import ControlText, UnwritableText
 from .detection import Evidence, detect
 from .image_marks import ImageMarks
 from .image_profile import with_images
+from .kept_tools import KeptTools
 from .named_format import NamedFormat, render_plain
 from .named_template import NamedTemplate
 from .pretrained import encoder, pretrained, stop_ids
 from .profile import Messages, TemplateProfile, profile_of
 from .prompt_segments import PromptSegments
 from .template import read_template
-from .template_prompt import TemplatePrompt
+from .template_prompt import MAX_BYTES, TemplatePrompt
 from .thinking import marks_of, thought_apart, thought_at_end
 
 #: the default family of the built-in vocabulary, which has the tokens of every family
@@ -223,6 +224,8 @@ class HuggingFaceTokenizer:
         self._control = ControlText(backend, control)
         self._format = NamedFormat(self.wire, self._control)
         self._image_marks = ImageMarks()
+        self._kept_tools = KeptTools()
+        self._own_instructions = RecentValues[str](MAX_BYTES)
         self.profile: TemplateProfile | None = None
         self._named: NamedTemplate | None = None
         if self._template is not None:
@@ -262,18 +265,23 @@ class HuggingFaceTokenizer:
             text = self._format.prompt(messages, tools, output)
             images = self._image_marks.numbers([text])
         else:
-            told = () if self.profile.tools else tools
+            shown, told = None, tools
+            if self.profile.tools:
+                shown = self._kept_tools.of(tools, client, output.made) if tools else None
+                told = ()
             instructions = self._format.instructions(told, output, client)
             prompt = TemplatePrompt(
                 self._named,
                 self.profile,
                 self._format.as_text,
                 self._image_marks,
-                tools=tools,
+                tools=shown,
                 instructions=instructions,
                 # models whose templates show tools were trained without this text
                 choice="" if self.profile.tools else self._format.choice_text(output),
                 variables=variables or {},
+                kept=self._own_instructions,
+                client=client,
             )
             text, images = prompt.text(messages)
         thought = thought_at_end(text, self._named_marks)

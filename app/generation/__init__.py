@@ -24,6 +24,7 @@ from .request import (
     Thought,
     ToolChoice,
     ToolMode,
+    once,
 )
 from .sampling import SamplingParams, check_ending, sampling_params
 from .shown_answers import ShownAnswers

@@ -9,9 +9,9 @@ Not here         how messages reach a prompt (conversation), what constraints an
                  (constraints), the bounds of this server on sampling (sampling).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from adapters.formats import LayoutName, Tool
 from adapters.workers import SAMPLING_OPTIONS
@@ -219,6 +219,21 @@ _SAMPLING = tuple(each.name for each in fields(AskedSampling) if each.name != "o
 _OPTIONS = tuple(name for name in SAMPLING_OPTIONS if name != "logprobs")
 
 
+#: results of steps that read a body's fields other than messages, by step
+Made = MutableMapping[Hashable, Any]
+Value = TypeVar("Value")
+
+
+def once(made: Made | None, step: Hashable, make: Callable[[], Value]) -> Value:
+    """Return what a step makes, for bodies with equal fields mostly the same object. Any thread."""
+    found: Value | None = None if made is None else made.get(step)
+    if found is None:
+        found = make()
+        if made is not None:
+            made[step] = found
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
     """See the file's header.
@@ -232,6 +247,8 @@ class GenerationRequest:
     ``template_variables``  of the chat template.
     ``names``               the client's name of a field, by its path here.
     ``ignored``             parts that the prompt does not show: places and kinds.
+    ``made``                of this request, and others of its client that differ in messages only;
+                            None: there may be none.
     """
 
     messages: tuple[Message, ...] | None = None
@@ -249,6 +266,7 @@ class GenerationRequest:
     sampling: AskedSampling = field(default_factory=AskedSampling)
     names: FieldNames = dotted
     ignored: tuple[str, ...] = ()
+    made: Made | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

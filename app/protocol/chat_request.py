@@ -8,9 +8,10 @@ Not here   fields that are ignored, or refused by name (unserved_fields), rules 
            (api.validation_errors).
 """
 
+from collections.abc import Hashable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, Tag
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, Tag
 
 from adapters.formats import LayoutName
 
@@ -25,7 +26,8 @@ from .tools import (
     FunctionDefinition,
     ResponseFormat,
 )
-from .validation import by_type
+from .unserved_fields import IGNORED
+from .validation import MAX_NAMES, by_type
 
 #: entries of ``chat_template_kwargs`` or of a list in it, and characters of a name or a text
 MAX_VARIABLES, VARIABLE_CHARS = 32, 256
@@ -118,3 +120,39 @@ class ChatRequest(ChatFields):
 
     messages: Messages
     """The conversation."""
+    _made: dict[Hashable, Any] | None = PrivateAttr(None)
+
+    @property
+    def made(self) -> dict[Hashable, Any] | None:
+        """The results of steps that read all fields but messages; None: none is kept."""
+        # as ``self._made``, which takes 3 us
+        return (self.__pydantic_private__ or {}).get("_made")
+
+    @classmethod
+    def repeated_in(cls, body: Any) -> dict[str, Any] | None:
+        """Return all of a body but messages and fields that are not read; None: it is invalid."""
+        if not isinstance(body, dict) or "messages" not in body or len(body) > MAX_NAMES:
+            return None
+        return {name: value for name, value in body.items() if name not in _UNREAD}
+
+    def repeating(self) -> "ChatRequest":
+        """Return this request for ``with_messages``: from now on, what steps make is kept."""
+        self._made = {}
+        return self.model_copy(update={"messages": []})
+
+    def with_messages(self, messages: Any) -> "ChatRequest":
+        """Return a request with these messages and all other fields of this one. Raises
+        ValidationError.
+        """
+        said = _Conversation.model_validate({"messages": messages})
+        return self.model_copy(update={"messages": said.messages})
+
+
+_UNREAD = frozenset(("messages", *IGNORED)) - frozenset(ChatFields.model_fields)
+
+
+class _Conversation(BaseModel):
+    """The messages of a request, alone."""
+
+    model_config = ConfigDict(strict=True)
+    messages: Messages

@@ -26,7 +26,7 @@ def has_more_values(body: bytes | bytearray, most: int) -> bool:
     A non-empty array or object has one value more than commas; its opening bracket counts for that
     one. An empty one counts for two.
     """
-    if sum(body.count(mark) for mark in (b",", b"[", b"{")) <= most:
+    if len(body) <= most or sum(body.count(mark) for mark in (b",", b"[", b"{")) <= most:
         return False
     count = end = 0
     for string in _STRING.finditer(body):

@@ -10,6 +10,7 @@ Not here   whether the model sees an image (conversation); blocks of Anthropic's
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field
@@ -24,6 +25,8 @@ MEDIA = (*IMAGES, "file", "input_audio", "input_file", "video_url")
 Detail = Literal["auto", "low", "high", "original"]
 #: fields of a file that lists of items repeat
 _FILE = ("file_data", "file_id", "file_url", "filename")
+#: types of values that are no media
+_PLAIN = frozenset((str, int, float, bool, dict, type(None)))
 
 
 class ImageUrl(Lenient):
@@ -98,8 +101,15 @@ def _chars(part: Mapping[str, Any]) -> int:
 def media_chars(value: Any) -> int:
     """Count the characters of all media in a request, which prompts do not show as text."""
     if isinstance(value, list):
-        return sum(map(media_chars, value))
+        return sum(media_chars(each) for each in value if type(each) not in _PLAIN)
     if not isinstance(value, BaseModel):
         return 0
-    own: int = getattr(value, "media_chars", 0)
-    return own + sum(map(media_chars, vars(value).values()))
+    own: int = value.media_chars if _counts_media(type(value)) else 0  # type: ignore[attr-defined]
+    inner = [each for each in vars(value).values() if type(each) not in _PLAIN]
+    return own + media_chars(inner)
+
+
+@cache
+def _counts_media(kind: type[BaseModel]) -> bool:
+    """Whether objects have the attribute; pydantic takes 2 us to say of one that it has not."""
+    return "media_chars" in kind.model_fields or hasattr(kind, "media_chars")

@@ -27,7 +27,7 @@ from ..conversation import (
     shown_media,
 )
 from ..errors import ApiError
-from ..generation import TEXT_ONLY, GenerationRequest, Media, ShownAnswers
+from ..generation import TEXT_ONLY, GenerationRequest, Media, ShownAnswers, once
 from ..images import ImageLoader
 from ..pool import Pool
 from ..settings import MAX_IMAGES, MAX_JSON_VALUES, ModelSettings
@@ -121,12 +121,19 @@ class ChatPrompts:
 
     def output(self, request: GenerationRequest) -> OutputSpec:
         """Return what the answer must be. Raises ApiError 400."""
-        return requested_output(
-            request,
-            self.settings,
-            self.shown,
-            max_json_values=self.max_json_values,
-        )
+
+        def step() -> OutputSpec:
+            return requested_output(
+                request,
+                self.settings,
+                self.shown,
+                max_json_values=self.max_json_values,
+            )
+
+        # messages may have to mention JSON
+        reads_messages = any(each.kind == "json_object" for each in request.constraints)
+        made = None if reads_messages else request.made
+        return once(made, ("output", self.settings.served_model), step)
 
     def _rendered(
         self,
@@ -150,8 +157,13 @@ class ChatPrompts:
         except ApiError as error:
             raise error.moved(history.path) from error
         images = tuple(PromptImage(shown.images[each.number], each.at) for each in rendered.images)
+        after = once(
+            request.made,
+            ("output", self.settings.served_model, rendered.thought),
+            lambda: output_after_prompt(output, rendered.thought),
+        )
         return ChatPrompt(
-            output_after_prompt(output, rendered.thought),
+            after,
             PromptTokens(rendered.prompt, images=images),
             shown.left_out,
         )

@@ -45,6 +45,7 @@ from ..generation import (
     Media,
     TextWriter,
     check_ending,
+    once,
     sampling_params,
 )
 from ..observability import ModelMetrics, RequestRecord
@@ -219,12 +220,17 @@ class GenerationService:
         self, request: GenerationRequest, context: RequestContext
     ) -> tuple[PreparedRequest, Sequence[PromptTokens]]:
         vocabulary, client = self.tokenizer.vocabulary, context.client
-        sampling = sampling_params(
-            request.sampling,
-            self.settings,
-            vocabulary,
-            self.pool.supported_sampling,
-            prompts=len(request.prompts) or 1,
+        supported, prompts_of_request = self.pool.supported_sampling, len(request.prompts) or 1
+        sampling = once(
+            request.made,
+            ("sampling", self.settings.served_model, supported),
+            lambda: sampling_params(
+                request.sampling,
+                self.settings,
+                vocabulary,
+                supported,
+                prompts=prompts_of_request,
+            ),
         )
         planner = self.planner.of_text() if request.prompts else self.planner
         planner = await planner.of_client(client)

@@ -156,6 +156,15 @@ def test_a_plan_is_made_once():
     assert wire.made == 1
 
 
+def test_one_output_has_a_plan_for_each_format_and_in_each_cache():
+    output = of_schema({"const": 1})
+    first, second, wire, other = FormatPlans(), FormatPlans(), counted(), counted()
+    made = [each.of(kind, (), output) for each in (first, second) for kind in (wire, other, wire)]
+    assert len({id(plan) for plan in made}) == 4
+    changed = replace(output, response_schema={"const": 2})
+    assert first.of(wire, (), changed) == PLAIN.plan(changed, ())
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -30,9 +30,9 @@ def conversations() -> list[Messages]:
     return found
 
 
-def outcome(render: Any, *asked: Any) -> Any:
+def outcome(render: Any, *asked: Any, **options: Any) -> Any:
     try:
-        return render(*asked)
+        return render(*asked, **options)
     except Exception as error:
         return type(error), str(error)
 
@@ -65,6 +65,42 @@ def test_every_template_writes_the_same(name: str) -> None:
                 assert outcome(call, messages, variables) == wanted
                 prompts += isinstance(wanted, str)
     assert prompts
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ 'a{}'.format('b') }}",
+        "{{ 'a{0.__class__}'.format(messages) }}",
+        "{% set ns = namespace(f='a{0.__class__}'.format) %}{{ ns.f(messages) }}",
+        "{{ '%s'.join(['a', 'b']) }}{{ 'a b'.split()[0].title() }}{{ ' a'.strip() }}",
+        "{{ 'a'.__class__ }}",
+        "{{ 'a'.nothing }}{{ 'a'.nothing is defined }}",
+        "{{ ('a' | string).upper() }}{{ ('<' | escape).upper() }}",
+        "{% set ns = namespace(a=none, b=0, items=[1]) %}{{ ns.a }}{{ ns.b }}{{ ns.items }}"
+        "{{ ns.c is defined }}{{ ns.c }}",
+        "{% set ns = namespace(a=1) %}{{ ns.__class__ }}",
+        "{% set ns = namespace(a=1) %}{{ ns._Namespace__attrs }}",
+        "{% set ns = namespace(a=[].append) %}{{ ns.a }}",
+        "{% for a in [1, 2, 3] %}{{ loop.index }}{{ loop.last }}{{ loop.previtem }}"
+        "{{ loop.nextitem }}{{ loop.cycle('x', 'y') }}{{ loop.changed(a) }}"
+        "{{ loop.none is defined }}{% endfor %}",
+        "{% for a in [1] %}{{ loop._iterator }}{% endfor %}",
+        "{{ messages.append(1) }}",
+        "{{ messages[0].update(a=1) }}",
+        "{% macro f(a) %}{{ a }}{{ caller is defined }}{% endmacro %}{{ f.name }}{{ f(1) }}",
+        "{{ range(3) | list }}{{ raise_exception('no') }}",
+        "{{ strftime_now('%Y') }}{{ self._TemplateReference__context }}",
+        "{% set messages = [1] %}{{ messages }}{{ tools }}{% set tools = 1 %}{{ tools }}",
+    ],
+)
+def test_the_sandbox_guards_the_same(tmp_path: Path, source: str) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(folder(tmp_path, source))
+    call = TemplateCall(tokenizer)
+    assert call.is_direct
+    said: Any = [USER]
+    wanted = outcome(tokenizer.apply_chat_template, said, tokenize=False)
+    assert outcome(call, said, {}) == wanted
 
 
 def test_of_several_templates_that_for_tools_is_called(tmp_path: Path) -> None:
