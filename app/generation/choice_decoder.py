@@ -16,7 +16,7 @@ from typing import Literal
 from adapters.formats import Delta, Reader, TextDelta, ToolStart
 from adapters.text_path import TextPath, TokenStarts
 from adapters.workers import Chunk
-from engine import Event, ParseDivergence, Parser
+from engine import ParseDivergence, Parser
 
 from .content_logprobs import ContentLogprobs, ContentToken
 from .content_stops import ContentStops
@@ -113,7 +113,7 @@ class ChoiceDecoder:
             reader.pass_over(self._path.close())
         logprobs, finish = self._logprobs, chunk.finish_reason
         if logprobs is None:
-            events = _events(parser, chunk.token_ids)
+            events = parser.feed_all(chunk.token_ids)
         else:
             events = logprobs.feed(parser, chunk)
         deltas = stops.cut(reader.feed(events))
@@ -142,9 +142,3 @@ class ChoiceDecoder:
             sum(self._starts.between(begin, end) for begin, end in self._reader.thoughts),
             self._stops.ended_by,
         )
-
-
-def _events(parser: Parser | ForeignParser, token_ids: tuple[int, ...]) -> list[Event]:
-    if len(token_ids) == 1:
-        return parser.feed(token_ids[0])
-    return [event for number in token_ids for event in parser.feed(number)]

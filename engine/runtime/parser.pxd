@@ -63,6 +63,9 @@ cdef class Parser:
     cdef size_t most                  # the largest number of simultaneous parses
     cdef size_t limit                 # on their number
 
+    cdef int check_token(self, Py_ssize_t token) except -1
+    cdef int take_tokens(self, const uint32_t* ids, size_t n) except -1
+    cdef size_t advance(self, const uint32_t* ids, size_t n) noexcept nogil
     cdef bint take_text(self, const uint32_t* ids, size_t n) noexcept
     cdef ParseC reading(self, bint* found) noexcept nogil
     cdef ParseC begun(self) noexcept nogil

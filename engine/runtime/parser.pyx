@@ -52,7 +52,7 @@ cdef inline uint64_t parse_key(ParseC* parse) noexcept nogil:
 cdef class Parser:
     """Reads one text back into regions. Made by ``Compiled.parser()``.
 
-    Raises (from ``feed`` and ``feed_bytes``):
+    Raises (from ``feed``, ``feed_all`` and ``feed_bytes``):
         ParseDivergence: the text does not fit the grammar. The parser cannot continue.
         LimitExceeded: there are more parses at once than ``Limits.row_items`` (limit "row_items"), or than
             ``most_parses`` ("parses"). The parser cannot continue.
@@ -91,24 +91,69 @@ cdef class Parser:
     # -- feeding -----------------------------------------------------------------------------------
     def feed(self, Py_ssize_t token):
         """Take one token id and return the events that have become certain, in order."""
-        cdef bint stopped
+        cdef uint32_t taken = <uint32_t>token
+        self.check_token(token)
+        self.take_tokens(&taken, 1)
+        return self.take_events()
+
+    def feed_all(self, ids):
+        """Take token ids and return the events of all, as ``feed`` of one after the other would.
+
+        But texts that follow each other in a leaf are mostly one event. On an error there are no events.
+        """
+        cdef vector[uint32_t] taken
+        cdef Py_ssize_t token = 0
+        for token in ids:
+            if not 0 <= token < self.vocabulary.size:
+                break
+            taken.push_back(<uint32_t>token)
+        self.take_tokens(taken.data(), taken.size())
+        self.check_token(token)
+        return self.take_events()
+
+    cdef int check_token(self, Py_ssize_t token) except -1:
         if not 0 <= token < self.vocabulary.size:
             raise ParseDivergence(f"token ids must be in 0..{self.vocabulary.size - 1}, got {token}")
-        with nogil:
-            self.generation.arena.guard.lock()
-            self.take_token(<uint32_t>token)
+        return 0
+
+    cdef int take_tokens(self, const uint32_t* ids, size_t n) except -1:
+        """Take tokens, and emit events at each new boundary and at the end."""
+        cdef size_t at = 0, moved, k
+        while at < n:
+            with nogil:
+                self.generation.arena.guard.lock()
+                moved = self.advance(ids + at, n - at)
+                self.generation.arena.guard.unlock()
+            if moved == 0:
+                # a stop token behind the text
+                at += 1
+                continue
+            for k in range(at, at + moved):
+                self.text += self.vocabulary.tokens[ids[k]]
+            at += moved
+            self.progress()
+        return 0
+
+    cdef size_t advance(self, const uint32_t* ids, size_t n) noexcept nogil:
+        """Move over tokens and agree, up to the first one, inclusive, that makes a new boundary certain or is an
+        error; but not over a stop token that does not belong to the text. Return the number of tokens.
+
+        The caller holds the mutex.
+        """
+        cdef size_t k
+        cdef uint32_t token
+        for k in range(n):
+            token = ids[k]
+            self.take_token(token)
             self.end_token()
-            stopped = self.vocabulary.kind[token] == STOP and not self.following.size()
-            if not stopped:
-                self.kernel.swap(self.following)
-                self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
-                self.agree()
-            self.generation.arena.guard.unlock()
-        if stopped:
-            return []
-        self.text += self.vocabulary.tokens[token]
-        self.progress()
-        return self.take_events()
+            if self.vocabulary.kind[token] == STOP and not self.following.size():
+                return k
+            self.kernel.swap(self.following)
+            self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
+            self.agree()
+            if not self.kernel.size() or self.agreed != self.committed or self.error or self.most > self.limit:
+                return k + 1
+        return n
 
     def text_node(self):
         """Return the node of the leaf to which ``feed_text`` may add.
@@ -135,25 +180,15 @@ cdef class Parser:
         """See ``feed_text``. Ids beyond the vocabulary are none of its text."""
         cdef vector[ParseC] before
         cdef uint64_t start = self.position
-        cdef bint is_text = n > 0
+        cdef bint is_text
         cdef size_t k
-        cdef uint32_t token
+        for k in range(n):
+            if ids[k] >= self.vocabulary.size or self.vocabulary.kind[ids[k]] == STOP:
+                return False
         with nogil:
             self.generation.arena.guard.lock()
             before = self.kernel
-            for k in range(n):
-                token = ids[k]
-                if token >= self.vocabulary.size or self.vocabulary.kind[token] == STOP:
-                    is_text = False
-                    break
-                self.take_token(token)
-                self.end_token()
-                self.kernel.swap(self.following)
-                self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
-                self.agree()
-                if not self.kernel.size() or self.agreed != self.committed:
-                    is_text = False
-                    break
+            is_text = n > 0 and self.advance(ids, n) == n and self.kernel.size() and self.agreed == self.committed
             is_text = is_text and self.safe == self.position and not self.error and self.most <= self.limit
             if not is_text:
                 self.kernel.swap(before)

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from adapters.formats import for_own_engine
-from engine import Event, ParseDivergence, UnsupportedSchema, Vocabulary
+from engine import Event, ParseDivergence, Parser, UnsupportedSchema, Vocabulary
 from engine.compiler import Compiler
 from tests.formats.cases import SPECIALS, quiet
 from tests.formats.harness import compiled_as, walk
@@ -84,3 +84,47 @@ def test_bytes_that_may_begin_a_mark_are_no_text_yet() -> None:
     assert parser.feed(ord("<")) == [] and parser.text_node() is None
     assert [event.bytes for event in parser.feed(ord("!"))] == [b"<!"]
     assert parser.feed_text(b"y")
+
+
+@pytest.mark.parametrize("name", sorted(SPECIALS))
+def test_many_tokens_make_the_events_of_each(name: str) -> None:
+    """Random answers, some with a wrong token, in pieces of any size."""
+    chance, closers, wrong = Random(f"many {name}"), closers_of(name), 0
+    for output in CHOICES.values():
+        try:
+            _, grammar = compiled_as(name, output, for_own_engine)
+        except UnsupportedSchema:
+            continue
+        for is_wrong in (False, False, True):
+            ids = walk(grammar, chance, closers, patience=50, limit=150)
+            if is_wrong:
+                ids[chance.randrange(len(ids))] = chance.randrange(grammar.vocabulary.size + 1)
+            one, many, at, longest = grammar.parser(), grammar.parser(), 0, chance.choice((3, 99))
+            while at < len(ids):
+                some = ids[at : at + chance.randrange(longest)]
+                at += len(some)
+                expected = _fed(one, some, at_once=False)
+                assert _fed(many, some, at_once=True) == expected
+                if isinstance(expected, str):
+                    wrong += 1
+                    break
+                assert many.text_node() == one.text_node()
+            else:
+                assert one.finish() == many.finish() and one.is_whole() == many.is_whole()
+    assert wrong > 0
+
+
+def _fed(parser: Parser, ids: list[int], *, at_once: bool) -> list[Event] | str:
+    """Return the events, or what the error says."""
+    try:
+        if at_once:
+            return _together(parser.feed_all(ids))
+        return _together([event for token in ids for event in parser.feed(token)])
+    except ParseDivergence as error:
+        return str(error)
+
+
+def test_text_of_many_tokens_is_one_event() -> None:
+    _, grammar = compiled_as("hermes", quiet(CHOICES["auto"]), for_own_engine)
+    events = grammar.parser().feed_all(b"Oslo is big <b>")
+    assert [event.bytes for event in events] == [b"Oslo is big <b>"]
