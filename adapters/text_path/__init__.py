@@ -6,7 +6,8 @@ Nearly all chunks of an answer only add text where the last one did: to its cont
 to the arguments of a call. Such a chunk needs no Chunk, no event of the parser and no delta. All
 others take the general path, in Python: adapters.workers reads them, app.generation decodes them,
 app.writers encodes them. The general path opens this one after a chunk, at the place where it
-stands, and finds itself at the place where this one ended.
+stands, and finds itself at the place where this one ended. ``read_new_ids`` is the first step
+alone, for the general path.
 
 Contract     1 ``TextPath.push`` takes whole events from the front of what it is given, and says how
                many bytes; the general path would have written the same text for them.
@@ -20,3 +21,4 @@ Not here     when the path may be open (app.generation.choices), sockets (adapte
 import engine as _engine
 
 from .plain_text import TextPath, TokenStarts
+from .sglang_events import read_new_ids

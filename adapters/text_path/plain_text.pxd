@@ -11,6 +11,8 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
+from .sglang_events cimport CursorC, EventC
+
 cdef class TokenStarts:
     cdef vector[uint64_t] starts
     cdef readonly uint64_t size
@@ -39,7 +41,7 @@ cdef class TextPath:
     cdef object deadline, time
     cdef double seconds
     # scratch
-    cdef vector[uint32_t] ids, tokens
+    cdef vector[uint32_t] tokens
 
-    cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached)
+    cdef bint take_event(self, CursorC* cursor, EventC* event)
     cdef str text_of_tokens(self)

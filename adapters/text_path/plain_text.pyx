@@ -8,7 +8,7 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
-from .sglang_events cimport CursorC, EventC, read_event
+from .sglang_events cimport CursorC, EventC, StreamC, read_new
 
 
 cdef class TokenStarts:
@@ -115,12 +115,8 @@ cdef class TextPath:
         if not self.is_open:
             return 0
         self.tokens.clear()
-        self.ids.clear()
-        while read_event(&cursor, &event, &self.ids):
-            if not self.take_event(event.completion_tokens, event.prompt_tokens, event.cached_tokens):
-                break
+        while self.take_event(&cursor, &event):
             end, prompt, cached = cursor.at, event.prompt_tokens, event.cached_tokens
-            self.ids.clear()
         text = self.text_of_tokens() if self.tokens.size() else None
         if not text or not self.parser.take_text(self.tokens.data(), self.tokens.size()):
             self.seen, self.left = seen, left
@@ -136,24 +132,20 @@ cdef class TextPath:
             self.write(events)
         return end - start
 
-    cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached):
+    cdef bint take_event(self, CursorC* cursor, EventC* event):
         """Append the new ids of an event; return False, with nothing changed, if they are not plain."""
-        cdef size_t n = self.ids.size(), k
-        cdef uint32_t new = total - self.seen, token
-        if total < self.seen or new > n or new >= self.left:
+        cdef StreamC stream = StreamC(self.seen, self.vocabulary.size, self.least_prompt)
+        cdef size_t before = self.tokens.size(), k
+        cdef bint is_plain = read_new(cursor, event, &self.tokens, &stream)
+        is_plain = is_plain and self.tokens.size() - before < self.left
+        if is_plain:
+            for k in range(before, self.tokens.size()):
+                for stop in self.stops:
+                    is_plain = is_plain and self.tokens[k] != stop
+        if not is_plain:
+            self.tokens.resize(before)
             return False
-        if prompt < self.least_prompt or cached > prompt:
-            return False
-        for k in range(n - new, n):
-            token = self.ids[k]
-            if token >= self.vocabulary.size:
-                return False
-            for stop in self.stops:
-                if token == stop:
-                    return False
-        for k in range(n - new, n):
-            self.tokens.push_back(self.ids[k])
-        self.seen, self.left = total, self.left - new
+        self.seen, self.left = event.completion_tokens, self.left - (self.tokens.size() - before)
         return True
 
     cdef str text_of_tokens(self):
