@@ -35,8 +35,9 @@ cdef class TextPath:
     # of the general path, where it stands
     cdef readonly bint is_open
     cdef bint holds_newlines
+    # of text; None: only tokens that show nothing pass
     cdef object encode, write
-    cdef uint64_t opened_at
+    cdef uint64_t passed
     # of the attempt
     cdef object deadline, time
     cdef double seconds

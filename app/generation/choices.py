@@ -141,11 +141,13 @@ class Choice:
         return receive
 
     def _open(self, path: TextPath, decoder: ChoiceDecoder) -> None:
-        """Let plain text pass by the path, if it may."""
+        """Let plain text pass by the path, if it may, or else tokens that show nothing."""
         delta = decoder.next_text()
         writer = None if delta is None else self._write_text(delta)
         if writer is not None:
             path.open(*writer, holds_newlines=decoder.holds_newlines)
+        else:
+            path.open_for_marks()
 
 
 class Choices:

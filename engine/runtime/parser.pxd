@@ -67,6 +67,8 @@ cdef class Parser:
     cdef int take_tokens(self, const uint32_t* ids, size_t n) except -1
     cdef size_t advance(self, const uint32_t* ids, size_t n) noexcept nogil
     cdef bint take_text(self, const uint32_t* ids, size_t n) noexcept
+    cdef bint take_held(self, const uint32_t* ids, size_t n) except -1
+    cdef bint take_inside(self, const uint32_t* ids, size_t n, bint is_text, bint is_mark) noexcept
     cdef ParseC reading(self, bint* found) noexcept nogil
     cdef ParseC begun(self) noexcept nogil
     cdef list take_events(self)

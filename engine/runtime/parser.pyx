@@ -176,11 +176,45 @@ cdef class Parser:
             taken.push_back(token)
         return self.take_text(taken.data(), taken.size())
 
+    def feed_held(self, ids):
+        """Take token ids if ``feed_all`` would return no event for them, and return whether they were taken.
+
+        They are part of a mark, or may be. Else nothing changes. Some that would make no event are left, too: stop
+        tokens, and those at the borders of regions.
+        """
+        cdef vector[uint32_t] taken
+        for token in ids:
+            taken.push_back(token)
+        return self.take_held(taken.data(), taken.size())
+
     cdef bint take_text(self, const uint32_t* ids, size_t n) noexcept:
         """See ``feed_text``. Ids beyond the vocabulary are none of its text."""
+        if self.base != self.position or not self.take_inside(ids, n, True, False):
+            return False
+        self.base = self.position
+        return True
+
+    cdef bint take_held(self, const uint32_t* ids, size_t n) except -1:
+        """See ``feed_held``."""
+        cdef uint8_t role = self.regions[-1][0] if self.regions else ROLE_NONE
+        cdef size_t k
+        if not self.take_inside(ids, n, False, role == ROLE_BEGIN or role == ROLE_END):
+            return False
+        for k in range(n):
+            self.text += self.vocabulary.tokens[ids[k]]
+        # into ``pending`` or nowhere
+        self.emit_bytes(max(self.safe, self.base))
+        return True
+
+    cdef bint take_inside(self, const uint32_t* ids, size_t n, bint is_text, bint is_mark) noexcept:
+        """Move over tokens that make no boundary certain, if their bytes fit, and return whether they did.
+
+        All of their bytes are certain (``is_text``), or none, unless they are in a mark (``is_mark``). Else nothing
+        changes.
+        """
         cdef vector[ParseC] before
         cdef uint64_t start = self.position
-        cdef bint is_text
+        cdef bint fits
         cdef size_t k
         for k in range(n):
             if ids[k] >= self.vocabulary.size or self.vocabulary.kind[ids[k]] == STOP:
@@ -188,15 +222,14 @@ cdef class Parser:
         with nogil:
             self.generation.arena.guard.lock()
             before = self.kernel
-            is_text = n > 0 and self.advance(ids, n) == n and self.kernel.size() and self.agreed == self.committed
-            is_text = is_text and self.safe == self.position and not self.error and self.most <= self.limit
-            if not is_text:
+            fits = n > 0 and self.advance(ids, n) == n and self.kernel.size() and self.agreed == self.committed
+            fits = fits and not self.error and self.most <= self.limit
+            fits = fits and (self.safe == self.position if is_text else is_mark or self.safe <= self.base)
+            if not fits:
                 self.kernel.swap(before)
                 self.position = start
             self.generation.arena.guard.unlock()
-        if is_text:
-            self.base = self.position
-        return is_text
+        return fits
 
     def feed_bytes(self, const uint8_t[:] data):
         """Take bytes, without regard to tokens; see ``feed``."""

@@ -89,6 +89,26 @@ def test_what_is_left_changes_nothing() -> None:
     assert made.written == made.counted == [] and made.path.close() == 0
 
 
+def test_what_is_held_back_is_counted_and_not_written() -> None:
+    made, deadline = Path().open(), Deadline()
+    made.path.keep_deadline(deadline, lambda: 5.0, 60.0)
+    assert made.push("ab") and made.push("<tool") and made.push("_")
+    assert made.written == [b"ab"] and deadline.at == 65.0
+    assert made.counted == [(2, 3, 0), (5, 3, 0), (1, 3, 0)]
+    assert not made.push("!"), "the text before it belongs to the same event"
+    assert made.path.close() == 2 and made.starts.size == 8
+
+
+def test_a_path_for_marks_takes_nothing_else() -> None:
+    made = Path()
+    made.path.open_for_marks()
+    assert not made.path.is_open
+    made.parser.feed(ord("<"))
+    made.path.open_for_marks()
+    assert made.path.is_open and made.push("tool") and not made.push("!")
+    assert made.written == [] and made.path.close() == 0 and made.starts.size == 4
+
+
 def test_a_deadline_moves_with_each_text() -> None:
     made, deadline = Path().open(), Deadline()
     made.path.keep_deadline(deadline, lambda: 5.0, 60.0)
