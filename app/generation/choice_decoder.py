@@ -97,6 +97,11 @@ class ChoiceDecoder:
         return None if node is None else self._reader.next_text(node)
 
     @property
+    def translate(self) -> Callable[[str], str] | None:
+        """Return what makes the delta's text of plain text; None: it is the same."""
+        return self._reader.translate
+
+    @property
     def holds_newlines(self) -> bool:
         """Return whether line feeds at the end of text are held back now."""
         return self._reader.holds_newlines

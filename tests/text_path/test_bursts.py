@@ -9,9 +9,9 @@ from adapters.formats import for_own_engine
 from engine import UnsupportedSchema
 from tests.formats.cases import SPECIALS
 from tests.formats.harness import compiled_as, walk
-from tests.formats.test_streams import CHOICES, closers_of
+from tests.formats.test_streams import closers_of
 
-from .streams import Answered, answered, stream_of
+from .streams import OUTPUTS, Answered, answered, stream_of
 from .test_faults import GRAMMAR, PLAN, STREAMS
 
 STOP = {"type": "stop"}
@@ -42,7 +42,7 @@ def test_random_answers(name: str) -> None:
 
 async def _compare(name: str) -> None:
     chance, closers = Random(f"burst {name}"), closers_of(name)
-    for choice, output in CHOICES.items():
+    for choice, output in OUTPUTS.items():
         try:
             plan, grammar = compiled_as(name, output, for_own_engine)
         except UnsupportedSchema:

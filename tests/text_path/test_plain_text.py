@@ -12,12 +12,14 @@ from adapters.formats import (
     OutputSpec,
     ReasoningDelta,
     ToolArguments,
+    ToolInput,
     for_own_engine,
 )
 from adapters.text_path import TextPath, TokenStarts
 from tests.formats.cases import AUTO, FREE, quiet
 from tests.formats.harness import compiled_as, encode
 
+from .streams import OUTPUTS
 from .test_faults import event
 
 STOPS = (256,)
@@ -180,3 +182,25 @@ def test_where_text_may_pass(what: str, output: OutputSpec, text: str, expected:
         reader.feed(parser.feed(token))
     node = parser.text_node()
     assert (None if node is None else reader.next_text(node)) == expected
+
+
+ELEMENT = "<tool_call>\n<function=f>\n<parameter=city>\nO"
+INPUT = '<tool_call>\n{"name": "f", "arguments": {"input": "O'
+#: format, output, begin of an answer; more text, and what it adds to which delta
+TRANSLATED = [
+    ("hermes", quiet(AUTO), CALL, '\\n"', '\\n"', ToolArguments(0, "")),
+    ("qwen_coder", quiet(AUTO), ELEMENT, '\n"', '\\n\\"', ToolArguments(0, "")),
+    ("hermes", quiet(OUTPUTS["a custom tool"]), INPUT, "\\n", "\n", ToolInput(0, "")),
+]
+
+
+@pytest.mark.parametrize(("name", "output", "begin", "text", "shown", "delta"), TRANSLATED)
+def test_text_that_passes_translated(
+    name: str, output: OutputSpec, begin: str, text: str, shown: str, delta: object
+) -> None:
+    plan, grammar = compiled_as(name, output, for_own_engine)
+    parser, reader = grammar.parser(), plan.reader()
+    reader.feed(parser.feed_all(encode(name, begin)))
+    node = parser.text_node()
+    assert node is not None and reader.next_text(node) == delta
+    assert shown == (text if reader.translate is None else reader.translate(text))
