@@ -138,12 +138,15 @@ cdef class Parser:
         """Move over tokens and agree, up to the first one, inclusive, that makes a new boundary certain or is an
         error; but not over a stop token that does not belong to the text. Return the number of tokens.
 
-        The caller holds the mutex.
+        The parses of before still have their boundaries. The caller holds the mutex.
         """
-        cdef size_t k
+        cdef size_t k, kept = 0
         cdef uint32_t token
         for k in range(n):
             token = ids[k]
+            self.forget(kept)
+            if k == 0:
+                kept = self.boundaries.size()
             self.take_token(token)
             self.end_token()
             if self.vocabulary.kind[token] == STOP and not self.following.size():
@@ -238,6 +241,7 @@ cdef class Parser:
         with nogil:
             self.generation.arena.guard.lock()
             for k in range(data.shape[0]):
+                self.forget(0)
                 byte = data[k]
                 self.take_byte(byte)
                 self.kernel.swap(self.following)
@@ -332,6 +336,16 @@ cdef class Parser:
         self.boundaries.push_back(BoundaryC(parent, self.boundaries[parent].depth + 1, rule, position, opens))
         return <uint32_t>self.boundaries.size() - 1
 
+    cdef void forget(self, size_t kept) noexcept nogil:
+        """Drop the last boundaries that no parse has, but none of the first ``kept``; each byte of free text makes
+        some.
+        """
+        cdef size_t k
+        kept = max(kept, <size_t>self.committed + 1)
+        for k in range(self.kernel.size()):
+            kept = max(kept, <size_t>self.kernel[k].boundary + 1)
+        self.boundaries.resize(kept)
+
     cdef bint may_end(self, ParseC* parse) noexcept nogil:
         cdef StateC* s = &self.automata.states[parse.state]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
@@ -419,20 +433,20 @@ cdef class Parser:
         They are collected depth first: what the first parse reaches comes before the second parse,
         so the order of parses, which I3 decides by, lasts.
         """
-        cdef vector[ParseC] todo
         cdef ParseC parse
         cdef size_t k
+        self.todo.clear()
         for k in range(self.kernel.size(), 0, -1):
-            todo.push_back(self.kernel[k - 1])
+            self.todo.push_back(self.kernel[k - 1])
         self.closed.clear()
-        while todo.size() and self.closed.size() <= self.limit:
-            parse = todo.back()
-            todo.pop_back()
+        while self.todo.size() and self.closed.size() <= self.limit:
+            parse = self.todo.back()
+            self.todo.pop_back()
             if self.add(&self.closed, parse):
                 self.next_parses.clear()
                 self.expand(parse)
                 for k in range(self.next_parses.size(), 0, -1):
-                    todo.push_back(self.next_parses[k - 1])
+                    self.todo.push_back(self.next_parses[k - 1])
         self.most = max(self.most, self.closed.size())
 
     cdef void expand(self, ParseC parse) noexcept nogil:
@@ -467,12 +481,11 @@ cdef class Parser:
 
     cdef void take_token(self, uint32_t token) noexcept nogil:
         """Move ``kernel`` into ``following`` over token edges and an ordinary token's bytes."""
-        cdef vector[ParseC] before, by_edge
         cdef ParseC parse
         cdef StateC s
         cdef uint32_t e, k, n
         cdef uint64_t start = self.position
-        before = self.kernel
+        self.before.assign(self.kernel.begin(), self.kernel.end())
         self.close()
         self.following.clear()
         for parse in self.closed:
@@ -485,7 +498,8 @@ cdef class Parser:
                     self.move(&self.following, parse, self.automata.token_edges[e].target)
         if self.vocabulary.kind[token] != ORDINARY:
             return
-        by_edge.swap(self.following)
+        self.by_edge.clear()
+        self.by_edge.swap(self.following)
         n = self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
         for k in range(n):
             self.take_byte(self.vocabulary.data[self.vocabulary.offsets[token] + k])
@@ -494,18 +508,18 @@ cdef class Parser:
             if self.kernel.size() == 0:
                 break
         self.following.swap(self.kernel)
-        for parse in by_edge:
+        for parse in self.by_edge:
             self.add(&self.following, parse)
-        self.kernel = before
+        self.kernel.swap(self.before)
         self.position = start
 
     cdef void end_token(self) noexcept nogil:
         """Count a token; drop parses within a character that the tokens left cannot complete."""
-        cdef vector[ParseC] taken
         cdef ParseC parse
         cdef RuleC* rule
-        taken.swap(self.following)
-        for parse in taken:
+        self.by_edge.swap(self.following)
+        self.following.clear()
+        for parse in self.by_edge:
             rule = &self.automata.ir.rules[self.automata.states[parse.state].rule]
             parse.count += rule.unit
             if tokens_left(rule, parse.count) >= self.automata.states[parse.state].missing:
