@@ -89,6 +89,7 @@ RULES = (
     Rule("adapters/workers/inprocess", frozenset(), frozenset({"engine"})),
     Rule("adapters/workers/noise", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/sampling", IN_PROCESS, frozenset({"engine"})),
+    Rule("adapters/workers/sglang_wire", frozenset({"orjson"}), frozenset({"adapters.text_path"})),
     Rule("adapters/workers/tools", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/transformers", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/vision", frozenset({"PIL", "torch", "transformers"})),

@@ -11,6 +11,8 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
+from .sglang_events cimport CursorC, EventC
+
 cdef class TokenStarts:
     cdef vector[uint64_t] starts
     cdef readonly uint64_t size
@@ -33,13 +35,14 @@ cdef class TextPath:
     # of the general path, where it stands
     cdef readonly bint is_open
     cdef bint holds_newlines
+    # of text; None: only tokens that show nothing pass
     cdef object encode, write
-    cdef uint64_t opened_at
+    cdef uint64_t passed
     # of the attempt
     cdef object deadline, time
     cdef double seconds
     # scratch
-    cdef vector[uint32_t] ids, tokens
+    cdef vector[uint32_t] tokens
 
-    cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached)
+    cdef bint take_event(self, CursorC* cursor, EventC* event)
     cdef str text_of_tokens(self)

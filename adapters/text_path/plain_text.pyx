@@ -8,7 +8,7 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
-from .sglang_events cimport CursorC, EventC, read_event
+from .sglang_events cimport CursorC, EventC, StreamC, read_new
 
 
 cdef class TokenStarts:
@@ -44,7 +44,7 @@ cdef class TokenStarts:
 
 
 cdef class TextPath:
-    """Takes the plain text of one attempt past the general path, while that holds the path open.
+    """Takes plain text of one attempt, and what shows nothing, past the general path, while that holds the path open.
 
     Args:
         parser: of the attempt.
@@ -64,8 +64,13 @@ cdef class TextPath:
         ``holds_newlines``: the general path would hold back a line feed at the end of a text.
         """
         self.encode, self.write, self.holds_newlines = encode, write, holds_newlines
-        self.opened_at = self.starts.size
+        self.passed = 0
         self.is_open = True
+
+    def open_for_marks(self):
+        """Open the path for tokens that show nothing, if the parser holds text back or is in a mark."""
+        self.passed = 0
+        self.is_open = self.parser.text_node() is None
 
     def close(self):
         """Close the path, and return how many bytes of text passed since it was opened."""
@@ -73,7 +78,7 @@ cdef class TextPath:
             return 0
         self.is_open = False
         self.encode = self.write = None
-        return self.starts.size - self.opened_at
+        return self.passed
 
     # -- the attempt -------------------------------------------------------------------------------
     def keep_deadline(self, deadline, time, double seconds):
@@ -101,7 +106,7 @@ cdef class TextPath:
         self.is_entered = False
 
     def push(self, bytes data not None):
-        """Take events at the front of ``data`` that only add text, and return how many bytes they have.
+        """Take events at the front of ``data`` that only add text, or show nothing; return how many bytes they have.
 
         A closed path takes none.
         """
@@ -110,50 +115,48 @@ cdef class TextPath:
         cdef CursorC cursor = CursorC(start, start + len(data))
         cdef EventC event
         cdef uint32_t seen = self.seen, prompt = 0, cached = 0
-        cdef uint64_t left = self.left
+        cdef uint64_t left = self.left, size
         cdef str text
         if not self.is_open:
             return 0
         self.tokens.clear()
-        self.ids.clear()
-        while read_event(&cursor, &event, &self.ids):
-            if not self.take_event(event.completion_tokens, event.prompt_tokens, event.cached_tokens):
-                break
+        while self.take_event(&cursor, &event):
             end, prompt, cached = cursor.at, event.prompt_tokens, event.cached_tokens
-            self.ids.clear()
-        text = self.text_of_tokens() if self.tokens.size() else None
+        text = self.text_of_tokens() if self.tokens.size() and self.encode is not None else None
         if not text or not self.parser.take_text(self.tokens.data(), self.tokens.size()):
-            self.seen, self.left = seen, left
-            return 0
+            text = None
+            if not self.parser.take_held(self.tokens.data(), self.tokens.size()):
+                self.seen, self.left = seen, left
+                return 0
         self.prompt_tokens, self.cached_tokens = prompt, cached
+        size = self.starts.size
         self.starts.add(self.vocabulary, self.tokens)
+        if text is not None:
+            self.passed += self.starts.size - size
         self.on_tokens(self.tokens.size(), prompt, cached)
         # before the write, in which the client may pause, and so take the deadline back
         if self.seconds < INFINITY:
             self.deadline.at = self.time() + self.seconds
-        events = self.encode(text)
-        if events:
-            self.write(events)
+        if text is not None:
+            events = self.encode(text)
+            if events:
+                self.write(events)
         return end - start
 
-    cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached):
+    cdef bint take_event(self, CursorC* cursor, EventC* event):
         """Append the new ids of an event; return False, with nothing changed, if they are not plain."""
-        cdef size_t n = self.ids.size(), k
-        cdef uint32_t new = total - self.seen, token
-        if total < self.seen or new > n or new >= self.left:
+        cdef StreamC stream = StreamC(self.seen, self.vocabulary.size, self.least_prompt)
+        cdef size_t before = self.tokens.size(), k
+        cdef bint is_plain = read_new(cursor, event, &self.tokens, &stream)
+        is_plain = is_plain and self.tokens.size() - before < self.left
+        if is_plain:
+            for k in range(before, self.tokens.size()):
+                for stop in self.stops:
+                    is_plain = is_plain and self.tokens[k] != stop
+        if not is_plain:
+            self.tokens.resize(before)
             return False
-        if prompt < self.least_prompt or cached > prompt:
-            return False
-        for k in range(n - new, n):
-            token = self.ids[k]
-            if token >= self.vocabulary.size:
-                return False
-            for stop in self.stops:
-                if token == stop:
-                    return False
-        for k in range(n - new, n):
-            self.tokens.push_back(self.ids[k])
-        self.seen, self.left = total, self.left - new
+        self.seen, self.left = event.completion_tokens, self.left - (self.tokens.size() - before)
         return True
 
     cdef str text_of_tokens(self):

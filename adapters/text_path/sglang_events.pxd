@@ -23,9 +23,17 @@ from engine.native.pool cimport vector
 cdef struct EventC:
     uint32_t prompt_tokens, completion_tokens, cached_tokens
 
+# what is known of a stream: ids so far, the number of the model's tokens, the tokens that a prompt must have
+cdef struct StreamC:
+    uint32_t seen, vocabulary, least_prompt
+
 cdef struct CursorC:
     const uint8_t* at
     const uint8_t* end
 
 # Reads one event, and appends all of its ids. Returns false, with the cursor anywhere, if it is not usual.
 cdef bint read_event(CursorC* cursor, EventC* event, vector[uint32_t]* ids) noexcept nogil
+
+# The same, but appends only the ids that are new. Returns false, with anything behind those before, also if they or
+# the counts are not valid.
+cdef bint read_new(CursorC* cursor, EventC* event, vector[uint32_t]* ids, const StreamC* stream) noexcept nogil

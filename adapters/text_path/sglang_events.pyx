@@ -305,6 +305,50 @@ cdef bint read_event(CursorC* c, EventC* event, vector[uint32_t]* ids) noexcept 
     return (found & NEEDED) == NEEDED and is_text(c, "\n\n", 2)
 
 
+cdef bint read_new(
+    CursorC* c, EventC* event, vector[uint32_t]* ids, const StreamC* stream
+) noexcept nogil:
+    cdef size_t before = ids.size(), new, k
+    if not read_event(c, event, ids):
+        return False
+    new = event.completion_tokens - stream.seen
+    if event.completion_tokens < stream.seen or new > ids.size() - before:
+        return False
+    if event.prompt_tokens < stream.least_prompt or event.cached_tokens > event.prompt_tokens:
+        return False
+    for k in range(new):
+        ids[0][before + k] = ids[0][ids.size() - new + k]
+        if ids[0][before + k] >= stream.vocabulary:
+            return False
+    ids.resize(before + new)
+    return True
+
+
+def read_new_ids(bytes data not None, uint32_t seen, uint32_t vocabulary, uint32_t least_prompt):
+    """Return what the usual events at the front of ``data`` bring: (new ids; completion, prompt and cached tokens of
+    the last one; bytes of all). None: there is none.
+
+    Args:
+        seen: completion tokens before them.
+        vocabulary: the number of the model's tokens; an event with another id is not usual.
+        least_prompt: tokens that a prompt must have; an event that counts fewer is not usual.
+    """
+    cdef const uint8_t* start = data
+    cdef const uint8_t* end = start
+    cdef CursorC c = CursorC(start, start + len(data))
+    cdef StreamC stream = StreamC(seen, vocabulary, least_prompt)
+    cdef EventC event, last
+    cdef vector[uint32_t] ids
+    cdef size_t k, n = 0
+    while read_new(&c, &event, &ids, &stream):
+        stream.seen = event.completion_tokens
+        end, last, n = c.at, event, ids.size()
+    if end == start:
+        return None
+    listed = [ids[k] for k in range(n)]
+    return listed, last.completion_tokens, last.prompt_tokens, last.cached_tokens, end - start
+
+
 def read_events(bytes data):
     """Return the usual events at the front of ``data`` as (ids, prompt, completion, cached tokens), and how many
     bytes they have. For tests: what a TextPath reads.

@@ -181,18 +181,19 @@ class SGLangRun(TextRun):
         if self._refusal is not None:
             self._refusal.on_data(data)
             return
+        self._idle += len(data)
+        taken = self._reader.take_plain(data) if self._decoder.is_between_events else 0
         try:
-            payloads = self._decoder.push(data)
+            payloads = self._decoder.push(data[taken:])
         except EventTooLong as error:
             raise WorkerError(502, f"SGLang: {error}", reason="protocol") from error
         is_over = DONE in payloads
         if is_over:
             del payloads[payloads.index(DONE) :]
-        self._idle += len(data)
         if self._idle > self._most:
             message = f"SGLang: more than {self._most:,} bytes without a token"
             raise WorkerError(502, message, reason="protocol")
-        if payloads and self._has_all(payloads):
+        if (taken or payloads) and self._has_all(payloads):
             self._has_ended = True
         if (is_over or self._has_ended) and self._exchange is not None:
             self._exchange.stop(is_ending=self._reader.finished)

@@ -21,6 +21,8 @@ from typing import Any, TypeVar
 
 import orjson
 
+from adapters.text_path import read_new_ids
+
 from .base import (
     SHAPING,
     Chunk,
@@ -201,18 +203,36 @@ class StreamReader:
         #: of the tokens that no chunk has shown yet
         self._logprobs: list[TokenLogprob] = []
         self._seen = 0
+        #: of plain events, for the next chunk
+        self._plain: list[int] = []
         #: of the last event
         self._prompt = self._total = self._cached = 0
         self._finish: FinishReason | None = None
         self.finished = False
 
+    def take_plain(self, data: bytes) -> int:
+        """Read events at the front of ``data`` that only bring ids, for the chunk that ``read``
+        returns next, and return how many bytes they have. Most are such events, and are read in a
+        sixth of the time.
+        """
+        if self._top is not None:
+            return 0
+        found = read_new_ids(data, self._seen, self._vocabulary, self._least_prompt)
+        if found is None:
+            return 0
+        self._plain, self._total, self._prompt, self._cached, used = found
+        self._seen = self._total
+        return used
+
     def read(self, payloads: Sequence[bytes]) -> tuple[Chunk | None, WorkerError | None]:
         """Return one chunk for events that were received together, so that a busy process does the
         work of a chunk once; and the failure of an event behind it, unless the chunk is the last.
         A failure is one that the event reports, or that it is not an event of SGLang.
+
+        ``payloads``: of the events behind those that ``take_plain`` has read.
         """
-        ids: list[int] = []
-        count = 0
+        ids, self._plain = self._plain, []
+        count = len(ids)
         try:
             for payload in payloads:
                 self._take(payload, ids)

@@ -16,7 +16,7 @@ from typing import Literal
 from adapters.formats import Delta, Reader, TextDelta, ToolStart
 from adapters.text_path import TextPath, TokenStarts
 from adapters.workers import Chunk
-from engine import Event, ParseDivergence, Parser
+from engine import ParseDivergence, Parser
 
 from .content_logprobs import ContentLogprobs, ContentToken
 from .content_stops import ContentStops
@@ -97,6 +97,11 @@ class ChoiceDecoder:
         return None if node is None else self._reader.next_text(node)
 
     @property
+    def translate(self) -> Callable[[str], str] | None:
+        """Return what makes the delta's text of plain text; None: it is the same."""
+        return self._reader.translate
+
+    @property
     def holds_newlines(self) -> bool:
         """Return whether line feeds at the end of text are held back now."""
         return self._reader.holds_newlines
@@ -113,7 +118,7 @@ class ChoiceDecoder:
             reader.pass_over(self._path.close())
         logprobs, finish = self._logprobs, chunk.finish_reason
         if logprobs is None:
-            events = _events(parser, chunk.token_ids)
+            events = parser.feed_all(chunk.token_ids)
         else:
             events = logprobs.feed(parser, chunk)
         deltas = stops.cut(reader.feed(events))
@@ -142,9 +147,3 @@ class ChoiceDecoder:
             sum(self._starts.between(begin, end) for begin, end in self._reader.thoughts),
             self._stops.ended_by,
         )
-
-
-def _events(parser: Parser | ForeignParser, token_ids: tuple[int, ...]) -> list[Event]:
-    if len(token_ids) == 1:
-        return parser.feed(token_ids[0])
-    return [event for number in token_ids for event in parser.feed(number)]

@@ -146,11 +146,28 @@ class Choice:
         return receive
 
     def _open(self, path: TextPath, decoder: ChoiceDecoder) -> None:
-        """Let plain text pass by the path, if it may."""
+        """Let plain text pass by the path, if it may, or else tokens that show nothing."""
         delta = decoder.next_text()
         writer = None if delta is None else self._write_text(delta)
-        if writer is not None:
-            path.open(*writer, holds_newlines=decoder.holds_newlines)
+        if writer is None:
+            path.open_for_marks()
+            return
+        (encode, write), translate = writer, decoder.translate
+        if translate is not None:
+            encode = _translating(encode, translate)
+        path.open(encode, write, holds_newlines=decoder.holds_newlines)
+
+
+def _translating(
+    encode: Callable[[str], bytes], translate: Callable[[str], str]
+) -> Callable[[str], bytes]:
+    """Return what encodes text translated."""
+
+    def encode_translated(text: str) -> bytes:
+        shown = translate(text)
+        return encode(shown) if shown else b""
+
+    return encode_translated
 
 
 class Choices:

@@ -9,7 +9,7 @@ Cost   one decoding of the text; answers of the own engine are read by token id 
 """
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from engine import Event, Vocabulary
@@ -43,6 +43,10 @@ class ForeignParser:
         if token in self._token_ids or not 0 <= token < len(self._tokens):
             return [*self._text(b"", final=True), *self._parser.feed(token)]
         return self._text(self._tokens[token])
+
+    def feed_all(self, token_ids: Iterable[int]) -> list[Event]:
+        """Like Parser.feed_all."""
+        return [event for token in token_ids for event in self.feed(token)]
 
     def finish(self) -> list[Event]:
         """Like Parser.finish."""

@@ -3,7 +3,8 @@
 Representation   A parse is one way to read the text so far: (state, stack, count, boundary). Stacks
                  are interned chains of frames, each with the state to return to. Boundaries are
                  persistent chains: a region opens or closes at a byte position. `kernel` holds the
-                 parses after the last byte; predictions are made when the next byte comes.
+                 parses after the last byte; predictions are made when the next byte comes. The
+                 boundaries of parses that ended are dropped, if they are the last ones (forget).
                  `text` holds the bytes from position `base` on that are in no event yet.
 Invariants       I1 bytes enter events only when all parses agree on their regions, and only if they
                     cannot become part of a pattern (`held` of the parses' states).
@@ -44,6 +45,8 @@ cdef class Parser:
     cdef Automata automata
     cdef Vocabulary vocabulary
     cdef vector[ParseC] kernel, closed, following, next_parses
+    # scratch
+    cdef vector[ParseC] todo, before, by_edge
     # indices into the set of parses at ``placed_in`` by content, for more than FEW
     cdef U64MapC places
     cdef size_t placed_in             # its address
@@ -63,12 +66,18 @@ cdef class Parser:
     cdef size_t most                  # the largest number of simultaneous parses
     cdef size_t limit                 # on their number
 
+    cdef int check_token(self, Py_ssize_t token) except -1
+    cdef int take_tokens(self, const uint32_t* ids, size_t n) except -1
+    cdef size_t advance(self, const uint32_t* ids, size_t n) noexcept nogil
     cdef bint take_text(self, const uint32_t* ids, size_t n) noexcept
+    cdef bint take_held(self, const uint32_t* ids, size_t n) except -1
+    cdef bint take_inside(self, const uint32_t* ids, size_t n, bint is_text, bint is_mark) noexcept
     cdef ParseC reading(self, bint* found) noexcept nogil
     cdef ParseC begun(self) noexcept nogil
     cdef list take_events(self)
     cdef uint32_t push_frame(self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count) noexcept nogil
     cdef uint32_t push_boundary(self, uint32_t parent, uint32_t rule, uint64_t position, bint opens) noexcept nogil
+    cdef void forget(self, size_t kept) noexcept nogil
     cdef bint may_end(self, ParseC* parse) noexcept nogil
     cdef bint may_go_on(self, ParseC* parse) noexcept nogil
     cdef bint add(self, vector[ParseC]* out, ParseC parse) noexcept nogil

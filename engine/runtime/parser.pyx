@@ -52,7 +52,7 @@ cdef inline uint64_t parse_key(ParseC* parse) noexcept nogil:
 cdef class Parser:
     """Reads one text back into regions. Made by ``Compiled.parser()``.
 
-    Raises (from ``feed`` and ``feed_bytes``):
+    Raises (from ``feed``, ``feed_all`` and ``feed_bytes``):
         ParseDivergence: the text does not fit the grammar. The parser cannot continue.
         LimitExceeded: there are more parses at once than ``Limits.row_items`` (limit "row_items"), or than
             ``most_parses`` ("parses"). The parser cannot continue.
@@ -91,24 +91,72 @@ cdef class Parser:
     # -- feeding -----------------------------------------------------------------------------------
     def feed(self, Py_ssize_t token):
         """Take one token id and return the events that have become certain, in order."""
-        cdef bint stopped
+        cdef uint32_t taken = <uint32_t>token
+        self.check_token(token)
+        self.take_tokens(&taken, 1)
+        return self.take_events()
+
+    def feed_all(self, ids):
+        """Take token ids and return the events of all, as ``feed`` of one after the other would.
+
+        But texts that follow each other in a leaf are mostly one event. On an error there are no events.
+        """
+        cdef vector[uint32_t] taken
+        cdef Py_ssize_t token = 0
+        for token in ids:
+            if not 0 <= token < self.vocabulary.size:
+                break
+            taken.push_back(<uint32_t>token)
+        self.take_tokens(taken.data(), taken.size())
+        self.check_token(token)
+        return self.take_events()
+
+    cdef int check_token(self, Py_ssize_t token) except -1:
         if not 0 <= token < self.vocabulary.size:
             raise ParseDivergence(f"token ids must be in 0..{self.vocabulary.size - 1}, got {token}")
-        with nogil:
-            self.generation.arena.guard.lock()
-            self.take_token(<uint32_t>token)
+        return 0
+
+    cdef int take_tokens(self, const uint32_t* ids, size_t n) except -1:
+        """Take tokens, and emit events at each new boundary and at the end."""
+        cdef size_t at = 0, moved, k
+        while at < n:
+            with nogil:
+                self.generation.arena.guard.lock()
+                moved = self.advance(ids + at, n - at)
+                self.generation.arena.guard.unlock()
+            if moved == 0:
+                # a stop token behind the text
+                at += 1
+                continue
+            for k in range(at, at + moved):
+                self.text += self.vocabulary.tokens[ids[k]]
+            at += moved
+            self.progress()
+        return 0
+
+    cdef size_t advance(self, const uint32_t* ids, size_t n) noexcept nogil:
+        """Move over tokens and agree, up to the first one, inclusive, that makes a new boundary certain or is an
+        error; but not over a stop token that does not belong to the text. Return the number of tokens.
+
+        The parses of before still have their boundaries. The caller holds the mutex.
+        """
+        cdef size_t k, kept = 0
+        cdef uint32_t token
+        for k in range(n):
+            token = ids[k]
+            self.forget(kept)
+            if k == 0:
+                kept = self.boundaries.size()
+            self.take_token(token)
             self.end_token()
-            stopped = self.vocabulary.kind[token] == STOP and not self.following.size()
-            if not stopped:
-                self.kernel.swap(self.following)
-                self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
-                self.agree()
-            self.generation.arena.guard.unlock()
-        if stopped:
-            return []
-        self.text += self.vocabulary.tokens[token]
-        self.progress()
-        return self.take_events()
+            if self.vocabulary.kind[token] == STOP and not self.following.size():
+                return k
+            self.kernel.swap(self.following)
+            self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
+            self.agree()
+            if not self.kernel.size() or self.agreed != self.committed or self.error or self.most > self.limit:
+                return k + 1
+        return n
 
     def text_node(self):
         """Return the node of the leaf to which ``feed_text`` may add.
@@ -131,37 +179,60 @@ cdef class Parser:
             taken.push_back(token)
         return self.take_text(taken.data(), taken.size())
 
+    def feed_held(self, ids):
+        """Take token ids if ``feed_all`` would return no event for them, and return whether they were taken.
+
+        They are part of a mark, or may be. Else nothing changes. Some that would make no event are left, too: stop
+        tokens, and those at the borders of regions.
+        """
+        cdef vector[uint32_t] taken
+        for token in ids:
+            taken.push_back(token)
+        return self.take_held(taken.data(), taken.size())
+
     cdef bint take_text(self, const uint32_t* ids, size_t n) noexcept:
         """See ``feed_text``. Ids beyond the vocabulary are none of its text."""
+        if self.base != self.position or not self.take_inside(ids, n, True, False):
+            return False
+        self.base = self.position
+        return True
+
+    cdef bint take_held(self, const uint32_t* ids, size_t n) except -1:
+        """See ``feed_held``."""
+        cdef uint8_t role = self.regions[-1][0] if self.regions else ROLE_NONE
+        cdef size_t k
+        if not self.take_inside(ids, n, False, role == ROLE_BEGIN or role == ROLE_END):
+            return False
+        for k in range(n):
+            self.text += self.vocabulary.tokens[ids[k]]
+        # into ``pending`` or nowhere
+        self.emit_bytes(max(self.safe, self.base))
+        return True
+
+    cdef bint take_inside(self, const uint32_t* ids, size_t n, bint is_text, bint is_mark) noexcept:
+        """Move over tokens that make no boundary certain, if their bytes fit, and return whether they did.
+
+        All of their bytes are certain (``is_text``), or none, unless they are in a mark (``is_mark``). Else nothing
+        changes.
+        """
         cdef vector[ParseC] before
         cdef uint64_t start = self.position
-        cdef bint is_text = n > 0
+        cdef bint fits
         cdef size_t k
-        cdef uint32_t token
+        for k in range(n):
+            if ids[k] >= self.vocabulary.size or self.vocabulary.kind[ids[k]] == STOP:
+                return False
         with nogil:
             self.generation.arena.guard.lock()
             before = self.kernel
-            for k in range(n):
-                token = ids[k]
-                if token >= self.vocabulary.size or self.vocabulary.kind[token] == STOP:
-                    is_text = False
-                    break
-                self.take_token(token)
-                self.end_token()
-                self.kernel.swap(self.following)
-                self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
-                self.agree()
-                if not self.kernel.size() or self.agreed != self.committed:
-                    is_text = False
-                    break
-            is_text = is_text and self.safe == self.position and not self.error and self.most <= self.limit
-            if not is_text:
+            fits = n > 0 and self.advance(ids, n) == n and self.kernel.size() and self.agreed == self.committed
+            fits = fits and not self.error and self.most <= self.limit
+            fits = fits and (self.safe == self.position if is_text else is_mark or self.safe <= self.base)
+            if not fits:
                 self.kernel.swap(before)
                 self.position = start
             self.generation.arena.guard.unlock()
-        if is_text:
-            self.base = self.position
-        return is_text
+        return fits
 
     def feed_bytes(self, const uint8_t[:] data):
         """Take bytes, without regard to tokens; see ``feed``."""
@@ -170,6 +241,7 @@ cdef class Parser:
         with nogil:
             self.generation.arena.guard.lock()
             for k in range(data.shape[0]):
+                self.forget(0)
                 byte = data[k]
                 self.take_byte(byte)
                 self.kernel.swap(self.following)
@@ -264,6 +336,16 @@ cdef class Parser:
         self.boundaries.push_back(BoundaryC(parent, self.boundaries[parent].depth + 1, rule, position, opens))
         return <uint32_t>self.boundaries.size() - 1
 
+    cdef void forget(self, size_t kept) noexcept nogil:
+        """Drop the last boundaries that no parse has, but none of the first ``kept``; each byte of free text makes
+        some.
+        """
+        cdef size_t k
+        kept = max(kept, <size_t>self.committed + 1)
+        for k in range(self.kernel.size()):
+            kept = max(kept, <size_t>self.kernel[k].boundary + 1)
+        self.boundaries.resize(kept)
+
     cdef bint may_end(self, ParseC* parse) noexcept nogil:
         cdef StateC* s = &self.automata.states[parse.state]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
@@ -351,20 +433,20 @@ cdef class Parser:
         They are collected depth first: what the first parse reaches comes before the second parse,
         so the order of parses, which I3 decides by, lasts.
         """
-        cdef vector[ParseC] todo
         cdef ParseC parse
         cdef size_t k
+        self.todo.clear()
         for k in range(self.kernel.size(), 0, -1):
-            todo.push_back(self.kernel[k - 1])
+            self.todo.push_back(self.kernel[k - 1])
         self.closed.clear()
-        while todo.size() and self.closed.size() <= self.limit:
-            parse = todo.back()
-            todo.pop_back()
+        while self.todo.size() and self.closed.size() <= self.limit:
+            parse = self.todo.back()
+            self.todo.pop_back()
             if self.add(&self.closed, parse):
                 self.next_parses.clear()
                 self.expand(parse)
                 for k in range(self.next_parses.size(), 0, -1):
-                    todo.push_back(self.next_parses[k - 1])
+                    self.todo.push_back(self.next_parses[k - 1])
         self.most = max(self.most, self.closed.size())
 
     cdef void expand(self, ParseC parse) noexcept nogil:
@@ -399,12 +481,11 @@ cdef class Parser:
 
     cdef void take_token(self, uint32_t token) noexcept nogil:
         """Move ``kernel`` into ``following`` over token edges and an ordinary token's bytes."""
-        cdef vector[ParseC] before, by_edge
         cdef ParseC parse
         cdef StateC s
         cdef uint32_t e, k, n
         cdef uint64_t start = self.position
-        before = self.kernel
+        self.before.assign(self.kernel.begin(), self.kernel.end())
         self.close()
         self.following.clear()
         for parse in self.closed:
@@ -417,7 +498,8 @@ cdef class Parser:
                     self.move(&self.following, parse, self.automata.token_edges[e].target)
         if self.vocabulary.kind[token] != ORDINARY:
             return
-        by_edge.swap(self.following)
+        self.by_edge.clear()
+        self.by_edge.swap(self.following)
         n = self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
         for k in range(n):
             self.take_byte(self.vocabulary.data[self.vocabulary.offsets[token] + k])
@@ -426,18 +508,18 @@ cdef class Parser:
             if self.kernel.size() == 0:
                 break
         self.following.swap(self.kernel)
-        for parse in by_edge:
+        for parse in self.by_edge:
             self.add(&self.following, parse)
-        self.kernel = before
+        self.kernel.swap(self.before)
         self.position = start
 
     cdef void end_token(self) noexcept nogil:
         """Count a token; drop parses within a character that the tokens left cannot complete."""
-        cdef vector[ParseC] taken
         cdef ParseC parse
         cdef RuleC* rule
-        taken.swap(self.following)
-        for parse in taken:
+        self.by_edge.swap(self.following)
+        self.following.clear()
+        for parse in self.by_edge:
             rule = &self.automata.ir.rules[self.automata.states[parse.state].rule]
             parse.count += rule.unit
             if tokens_left(rule, parse.count) >= self.automata.states[parse.state].missing:

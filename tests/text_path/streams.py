@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from adapters.formats import FormatPlan
+from adapters.formats import FormatPlan, InputFormat, OutputSpec, custom_tool
 from adapters.text_path import TextPath
 from adapters.workers import Chunk, Generation, Receive
 from adapters.workers.sglang_run import SGLangRun
@@ -20,8 +20,14 @@ from app.observability import RequestRecord
 from app.writers.chat_objects import Envelope
 from app.writers.chat_writers import ChunkWriter
 from engine import Compiled
+from tests.formats.test_streams import CHOICES
 
 PROMPT = [1, 2, 3]
+#: what answers may be
+OUTPUTS = {
+    **CHOICES,
+    "a custom tool": OutputSpec((custom_tool("f", "Runs", InputFormat()),), "required"),
+}
 
 
 def sse(event: Any) -> bytes:
@@ -137,7 +143,8 @@ def _join(found: list[Any], choice: Any) -> None:
         if not found or found[-1].get("call") != call["index"] or "id" in call:
             call.pop("id", None)
             found.append({"call": call["index"], "start": call, "text": ""})
-        found[-1]["text"] += call["function"].get("arguments", "")
+        said = call.get("function") or call["custom"]
+        found[-1]["text"] += said.get("arguments", "") or said.get("input", "")
     key = "content" if delta.get("content") else "reasoning" if delta.get("reasoning") else None
     if key is not None:
         if not found or found[-1].get("key") != key:

@@ -12,12 +12,14 @@ from adapters.formats import (
     OutputSpec,
     ReasoningDelta,
     ToolArguments,
+    ToolInput,
     for_own_engine,
 )
 from adapters.text_path import TextPath, TokenStarts
 from tests.formats.cases import AUTO, FREE, quiet
 from tests.formats.harness import compiled_as, encode
 
+from .streams import OUTPUTS
 from .test_faults import event
 
 STOPS = (256,)
@@ -87,6 +89,26 @@ def test_what_is_left_changes_nothing() -> None:
     assert not made.push("a", made=9) and not made.push("a", made=1)
     assert made.path.seen == 1 and made.path.left == 100
     assert made.written == made.counted == [] and made.path.close() == 0
+
+
+def test_what_is_held_back_is_counted_and_not_written() -> None:
+    made, deadline = Path().open(), Deadline()
+    made.path.keep_deadline(deadline, lambda: 5.0, 60.0)
+    assert made.push("ab") and made.push("<tool") and made.push("_")
+    assert made.written == [b"ab"] and deadline.at == 65.0
+    assert made.counted == [(2, 3, 0), (5, 3, 0), (1, 3, 0)]
+    assert not made.push("!"), "the text before it belongs to the same event"
+    assert made.path.close() == 2 and made.starts.size == 8
+
+
+def test_a_path_for_marks_takes_nothing_else() -> None:
+    made = Path()
+    made.path.open_for_marks()
+    assert not made.path.is_open
+    made.parser.feed(ord("<"))
+    made.path.open_for_marks()
+    assert made.path.is_open and made.push("tool") and not made.push("!")
+    assert made.written == [] and made.path.close() == 0 and made.starts.size == 4
 
 
 def test_a_deadline_moves_with_each_text() -> None:
@@ -160,3 +182,25 @@ def test_where_text_may_pass(what: str, output: OutputSpec, text: str, expected:
         reader.feed(parser.feed(token))
     node = parser.text_node()
     assert (None if node is None else reader.next_text(node)) == expected
+
+
+ELEMENT = "<tool_call>\n<function=f>\n<parameter=city>\nO"
+INPUT = '<tool_call>\n{"name": "f", "arguments": {"input": "O'
+#: format, output, begin of an answer; more text, and what it adds to which delta
+TRANSLATED = [
+    ("hermes", quiet(AUTO), CALL, '\\n"', '\\n"', ToolArguments(0, "")),
+    ("qwen_coder", quiet(AUTO), ELEMENT, '\n"', '\\n\\"', ToolArguments(0, "")),
+    ("hermes", quiet(OUTPUTS["a custom tool"]), INPUT, "\\n", "\n", ToolInput(0, "")),
+]
+
+
+@pytest.mark.parametrize(("name", "output", "begin", "text", "shown", "delta"), TRANSLATED)
+def test_text_that_passes_translated(
+    name: str, output: OutputSpec, begin: str, text: str, shown: str, delta: object
+) -> None:
+    plan, grammar = compiled_as(name, output, for_own_engine)
+    parser, reader = grammar.parser(), plan.reader()
+    reader.feed(parser.feed_all(encode(name, begin)))
+    node = parser.text_node()
+    assert node is not None and reader.next_text(node) == delta
+    assert shown == (text if reader.translate is None else reader.translate(text))

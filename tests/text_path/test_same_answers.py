@@ -9,9 +9,9 @@ from adapters.formats import for_own_engine
 from engine import UnsupportedSchema
 from tests.formats.cases import FREE, SPECIALS, quiet
 from tests.formats.harness import compiled_as, walk
-from tests.formats.test_streams import CHOICES, closers_of
+from tests.formats.test_streams import closers_of
 
-from .streams import answered, cut, stream_of
+from .streams import OUTPUTS, answered, cut, stream_of
 
 ANSWERS = 3
 STOP = {"type": "stop"}
@@ -27,7 +27,7 @@ def test_random_answers(name: str) -> None:
 async def _compare(name: str) -> None:
     chance, closers = Random(f"text path {name}"), closers_of(name)
     passed = 0
-    for choice, output in CHOICES.items():
+    for choice, output in OUTPUTS.items():
         try:
             plan, grammar = compiled_as(name, output, for_own_engine)
         except UnsupportedSchema:

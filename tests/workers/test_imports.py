@@ -14,7 +14,7 @@ HEAVY = ("torch", "transformers", "httptools", "numpy", "engine")
         ("import adapters.workers", ()),
         ("from adapters.workers import Generation, WorkerError", ()),
         ("import adapters.workers.noise_vocabulary", ()),
-        ("from adapters.workers import SGLangWorker", ("httptools",)),
+        ("from adapters.workers import SGLangWorker", ("httptools", "engine")),
         ("from adapters.workers import NoiseWorker", ("engine",)),
     ],
 )

@@ -14,7 +14,7 @@ Not here         the distinction of text and syntax (the spec), tokens (the engi
 """
 
 from codecs import utf_8_decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -104,8 +104,9 @@ class Reader:
         return self._take()
 
     def next_text(self, node: str) -> TextDelta | None:
-        """Return the delta, still empty, to which all text of a node adds at once; None: it may be
-        changed, dropped or held back, but for line feeds at its end (``holds_newlines``).
+        """Return the delta, still empty, to which all text of a node adds at once, as it is or
+        translated (``translate``); None: it may be dropped or held back, but for line feeds at its
+        end (``holds_newlines``).
         """
         role = self._role(node)
         if role.kind is not self._kind or role.region is not self._region or self._partial:
@@ -121,9 +122,17 @@ class Reader:
             return ReasoningDelta("")
         if role.kind is Kind.INPUT:
             return ToolInput(number, "")
-        if role.kind is Kind.ARGUMENTS and self._arguments is None and self._input is None:
-            return ToolArguments(number, "")
+        if role.kind is Kind.ARGUMENTS:
+            return ToolArguments(number, "") if self._input is None else ToolInput(number, "")
         return None
+
+    @property
+    def translate(self) -> Callable[[str], str] | None:
+        """Return what makes the delta's text of text, which must come in order; None: it is the
+        same.
+        """
+        is_same = self._arguments is None and self._input is None
+        return None if is_same or self._kind is not Kind.ARGUMENTS else self._translated
 
     @property
     def holds_newlines(self) -> bool:
@@ -202,6 +211,12 @@ class Reader:
             self._emit(ToolArguments(number, text))
         else:
             self._emit(ToolInput(number, self._input.text(text)))
+
+    def _translated(self, text: str) -> str:
+        """Return what text of a call's arguments adds to them, or to the input."""
+        if self._arguments is not None:
+            text = self._arguments.text(self._region, text)
+        return text if self._input is None else self._input.text(text)
 
     # -- text --------------------------------------------------------------------------------------
     def _text(self, role: Role, data: bytes) -> None:

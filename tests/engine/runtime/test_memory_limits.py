@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.native import resources
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import compile_case, masks_of, new_mask
 from tests.vocabularies import real_vocabulary, small_vocabulary
@@ -46,6 +47,25 @@ def test_compiled_grammars_are_bounded_in_bytes() -> None:
     stats = compiler.stats()
     assert stats["grammar_evictions"] > 0
     assert stats["grammars"] + stats["grammar_evictions"] == 200
+
+
+def test_a_parser_of_long_text_stays_small() -> None:
+    """REGRESSION: it kept 47 bytes for each byte of free text."""
+    grammar = engine.Compiler(small_vocabulary()).compile_structural_tag(tool_set(0, 1))
+    parsers = [grammar.parser() for _ in range(50)]
+    text = b"Take the tram, not the bus. "
+    for parser in parsers:
+        parser.feed_bytes(text)
+        parser.feed_all(text)
+        parser.feed_text(text)
+    before = resources.stats()["taken"]
+    for parser in parsers:
+        for _ in range(100):
+            parser.feed_bytes(text)
+            parser.feed_all(text)
+            assert parser.feed_text(text)
+    # other threads take memory, too: 20 MB were kept
+    assert resources.stats()["taken"] - before < 1 << 20
 
 
 def tool_set(number: int, tools: int) -> dict[str, Any]:
