@@ -16,6 +16,8 @@ import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
+from .body_writers import TransportWriter, transport_writer
+
 _EMPTY: Final = h11.Response(status_code=200, headers=[(b"content-length", b"0")], reason=b"OK")
 _END: Final = h11.EndOfMessage()
 #: lines of headers, none of which says how the body or the connection ends
@@ -33,8 +35,9 @@ class ChunkedAnswers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         cycle = getattr(send, "__self__", None)
-        if isinstance(cycle, RequestResponseCycle) and _is_plain(scope):
-            send = _Answer(cycle).send
+        writer = transport_writer(scope)
+        if isinstance(cycle, RequestResponseCycle) and writer is not None and _is_plain(scope):
+            send = _Answer(cycle, writer).send
         await self._app(scope, receive, send)
 
 
@@ -51,8 +54,9 @@ def _is_plain(scope: Scope) -> bool:
 class _Answer:
     """One answer of a cycle. uvicorn sends all but the head, parts and end of a plain one."""
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
+    def __init__(self, cycle: RequestResponseCycle, writer: TransportWriter) -> None:
         self._cycle = cycle
+        self._writer = writer
         self._has_begun = False
 
     async def send(self, message: Message) -> None:
@@ -73,15 +77,15 @@ class _Answer:
         self._has_begun = cycle.response_started = True
         cycle.waiting_for_100_continue = False
         cycle.conn.send(_EMPTY)
-        cycle.transport.write(head)
+        self._writer.hold(head)
 
     def _write(self, body: bytes, *, is_last: bool) -> None:
         cycle = self._cycle
         data = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
         if not is_last:
-            cycle.transport.write(data)
+            self._writer.flush(data)
             return
-        cycle.transport.write(data + b"0\r\n\r\n")
+        self._writer.flush(data + b"0\r\n\r\n")
         cycle.response_complete = True
         cycle.message_event.set()
         cycle.conn.send(_END)
