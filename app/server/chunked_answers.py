@@ -10,6 +10,7 @@ Not here     the events in between (body_writers).
 """
 
 import re
+from collections.abc import Awaitable
 from typing import Final
 
 import h11
@@ -33,12 +34,12 @@ class ChunkedAnswers:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         cycle = getattr(send, "__self__", None)
         writer = transport_writer(scope)
         if isinstance(cycle, RequestResponseCycle) and writer is not None and _is_plain(scope):
             send = _Answer(cycle, writer).send
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)
 
 
 def _is_plain(scope: Scope) -> bool:
