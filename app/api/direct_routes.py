@@ -71,11 +71,9 @@ class _Headers(Headers):
 
 
 class _Request(Request):
-    @property
-    def headers(self) -> Headers:
-        if not hasattr(self, "_headers"):
-            self._headers = _Headers(self.scope)
-        return self._headers
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        super().__init__(scope, receive, send)
+        self._headers = _Headers(scope)
 
 
 def add_direct(routes: Direct, router: APIRouter) -> None:

@@ -19,7 +19,8 @@ from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 from .body_writers import TransportWriter, transport_writer
 
-_EMPTY: Final = h11.Response(status_code=200, headers=[(b"content-length", b"0")], reason=b"OK")
+#: this status has no body, so h11 need not look for its length
+_EMPTY: Final = h11.Response(status_code=204, headers=[])
 _END: Final = h11.EndOfMessage()
 #: lines of headers, none of which says how the body or the connection ends
 _PLAIN: Final = re.compile(
