@@ -107,7 +107,7 @@ class TransportWriter:
             self._events = None
 
     def hold(self, head: bytes) -> None:
-        """Write a head with what is written until the next round of the event loop."""
+        """Keep a head and later bytes until the next round of the event loop."""
         self._held, self._put = bytearray(head), self._add
         asyncio.get_running_loop().call_soon(self.flush)
 
