@@ -131,6 +131,7 @@ def _serve_one(
     def on_started() -> None:
         asyncio.get_running_loop().add_reader(link.parent, on_parent_ended)
         link.serving()
+        _move_memory()
 
     def on_parent_ended() -> None:
         asyncio.get_running_loop().remove_reader(link.parent)
