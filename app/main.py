@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .api import (
     BrowserGuard,
@@ -30,6 +31,23 @@ from .version import version
 
 #: headers of answers that web pages of other origins may read
 _EXPOSED = ("x-request-id", BACKEND_HEADER, RELAXED_HEADER, IGNORED_HEADER, MODE_HEADER)
+
+
+class _Gateway(FastAPI):
+    """FastAPI, enclosed by middleware that finds some routes before it.
+
+    FastAPI would put it into five layers that do nothing for these routes, but take 30 us of CPU.
+    """
+
+    enclosed: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.routed if scope["type"] == "lifespan" else self.enclosed
+        await app(scope, receive, send)
+
+    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call FastAPI without the middleware around it."""
+        await super().__call__(scope, receive, send)
 
 
 def create_app(
@@ -73,7 +91,7 @@ def create_app(
             await components.aclose()
             log.info("stopped")
 
-    app = FastAPI(
+    app = _Gateway(
         title="Switchyard",
         version=version(),
         lifespan=lifespan,
@@ -85,21 +103,22 @@ def create_app(
     # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
     app.state.direct_routes = {}
-    app.add_middleware(DirectRoutes, routes=app.state.direct_routes)
+    enclosed: ASGIApp = DirectRoutes(app.routed, routes=app.state.direct_routes)
     if not chosen.gateway.keys_required:
-        app.add_middleware(BrowserGuard, settings=chosen.gateway)
-    app.add_middleware(
-        RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain, requests=requests
+        enclosed = BrowserGuard(enclosed, settings=chosen.gateway)
+    enclosed = RequestMiddleware(
+        enclosed, metrics=metrics, logger=log, drain=app.state.drain, requests=requests
     )
     if chosen.gateway.cors_origins:
         # outermost, so that web pages can read every error
-        app.add_middleware(
-            CORSMiddleware,
+        enclosed = CORSMiddleware(
+            enclosed,
             allow_origins=chosen.gateway.cors_origins,
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
             expose_headers=_EXPOSED,
         )
+    app.enclosed = enclosed
     install_error_handlers(app)
     return app
 

@@ -11,17 +11,18 @@ Threads      the event loop only.
 Not here     the limit of one body (body_limit); what is left of one that was parsed.
 """
 
-import asyncio
+import math
 from collections.abc import Callable
 from types import TracebackType
 
+from ..concurrency import Bound, DeadlineSweep
 from ..errors import ApiError, unavailable
 
 
 class ArrivingBody:
     """One body, which is held within its context; ``data``: the bytes so far."""
 
-    def __init__(self, bodies: "ArrivingBodies", client: str, timer: asyncio.Timeout) -> None:
+    def __init__(self, bodies: "ArrivingBodies", client: str, timer: Bound) -> None:
         self.client = client
         self.data = bytearray()
         self.is_refused = False
@@ -30,7 +31,7 @@ class ArrivingBody:
 
     async def __aenter__(self) -> "ArrivingBody":
         self._bodies.hold(self)
-        await self._timer.__aenter__()
+        self._timer.__enter__()
         return self
 
     async def __aexit__(
@@ -40,7 +41,7 @@ class ArrivingBody:
         trace: TracebackType | None,
     ) -> None:
         try:
-            await self._timer.__aexit__(kind, error, trace)
+            self._timer.__exit__(kind, error, trace)
         except TimeoutError:
             if self.is_refused:
                 raise self._bodies.refusal() from None
@@ -50,14 +51,13 @@ class ArrivingBody:
 
     def end(self) -> None:
         """Let the body, which is whole, wait as long as it must to be parsed."""
-        self._timer.reschedule(None)
+        self._timer.move(math.inf)
 
     def refuse(self) -> None:
         """Free the bytes, and end the wait for more."""
         self.is_refused = True
         self.data = bytearray()
-        if not self._timer.expired():
-            self._timer.reschedule(asyncio.get_running_loop().time())
+        self._timer.move(0.0)
 
 
 class ArrivingBodies:
@@ -66,6 +66,7 @@ class ArrivingBodies:
     def __init__(self, max_bytes: int, on_refused: Callable[[], None] = lambda: None) -> None:
         self._max_bytes = max_bytes
         self._on_refused = on_refused
+        self._deadlines = DeadlineSweep()
         self._size = 0
         #: of each client: its bytes, and its bodies in the order in which they began
         self._sizes: dict[str, int] = {}
@@ -78,7 +79,7 @@ class ArrivingBodies:
             ApiError: 503, it was refused.
             TimeoutError: the seconds are over.
         """
-        return ArrivingBody(self, client, asyncio.timeout(seconds))
+        return ArrivingBody(self, client, Bound(self._deadlines, seconds))
 
     def hold(self, body: ArrivingBody) -> None:
         """Add a body."""

@@ -37,7 +37,7 @@ from ..protocol import (
     parse_json,
 )
 from .arriving_bodies import ArrivingBodies
-from .body_limit import BodyLimit, announced_size, body_parts, read_body
+from .body_limit import BodyLimit, BodyParts, announced_size, read_body
 from .exchange import exchange_of
 from .image_data import ImageData
 from .repeated_fields import RepeatedFields
@@ -118,11 +118,14 @@ class BodyReader:
         self, kind: type[Parsed], request: Request, limit: BodyLimit
     ) -> tuple[_Read[Parsed], int]:
         """Return a request and the bytes of its body. Raises ApiError, TimeoutError."""
-        coding = ",".join(request.headers.getlist("content-encoding"))
+        headers = request.headers
+        coding = ""
+        if "content-encoding" in headers:
+            coding = ",".join(headers.getlist("content-encoding"))
         client = exchange_of(request).client.id
         async with self.arriving.body(client, self.timeout_s) as arriving:
             add = partial(self.arriving.add, arriving)
-            images = await read_body(body_parts(request), add, limit, coding)
+            images = await read_body(BodyParts(request), add, limit, coding)
             arriving.end()
             size = len(arriving.data)
             step = partial(self._parsed, kind, arriving.data, images, limit, client)

@@ -52,19 +52,30 @@ def announced_size(request: Request) -> int:
     return int(announced[:20]) if announced.isdecimal() else 0
 
 
-async def body_parts(request: Request) -> AsyncIterator[bytes]:
-    """Yield the parts of a body as they arrive, and nothing after the last one.
+class BodyParts:
+    """The parts of a body as they arrive: an iterator, since the event loop keeps a record of each
+    generator.
 
     Raises:
         ClientDisconnect: the client has left.
     """
-    receive, is_last = request.receive, False
-    while not is_last:
-        message = await receive()
+
+    def __init__(self, request: Request) -> None:
+        self._receive = request.receive
+        self._is_whole = False
+
+    def __aiter__(self) -> "BodyParts":
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._is_whole:
+            raise StopAsyncIteration
+        message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        is_last = not message.get("more_body", False)
-        yield message.get("body", b"")
+        self._is_whole = not message.get("more_body", False)
+        part: bytes = message.get("body", b"")
+        return part
 
 
 async def read_body(

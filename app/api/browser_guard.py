@@ -11,7 +11,7 @@ Not here  the type of bodies (body), which holds with keys, too; CORS answers (S
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -36,7 +36,7 @@ class BrowserGuard:
         #: the last host that has passed
         self._passed: str | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Raise ApiError 403 for a foreign Host or Origin."""
         if scope["type"] in ("http", "websocket") and scope["path"] not in _OPEN_PATHS:
             # the first of several counts
@@ -48,7 +48,7 @@ class BrowserGuard:
                 self._passed = host
             if b"origin" in headers:
                 self._check_origin(headers[b"origin"].decode("latin-1"), host)
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)
 
     def _check_host(self, host: str) -> None:
         if not (self._is_loopback or self._hosts) or "*" in self._hosts:

@@ -6,7 +6,7 @@ Not here     the limit of a body (body_limit); answers are never compressed (a p
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..errors import ApiError, bad_request
 
@@ -31,11 +31,11 @@ class BodyDecoder:
         self._is_plain = self._coding in ("", "identity")
         self._decoder: zlib._Decompress | None = None
 
-    def decoded(self, data: bytes) -> Iterator[bytes]:
-        """Yield the decoded bytes in pieces. Raises ApiError 400."""
-        if self._is_plain:
-            yield data
-            return
+    def decoded(self, data: bytes) -> Iterable[bytes]:
+        """Return the decoded bytes in pieces. Iterating raises ApiError 400."""
+        return (data,) if self._is_plain else self._pieces(data)
+
+    def _pieces(self, data: bytes) -> Iterator[bytes]:
         while data:
             piece, data = self._piece(data)
             yield piece

@@ -31,11 +31,13 @@ class DirectRoutes:
         self._app = app
         self._routes = routes
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         route = self._routes.get((scope.get("method", ""), scope.get("path", "")))
         if route is None or scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
+        return self._answered(route, scope, receive, send)
+
+    async def _answered(self, route: APIRoute, scope: Scope, receive: Receive, send: Send) -> None:
         scope["route"] = route
         request = _Request(scope, receive, send)
         answer: Callable[[Request], Awaitable[Response]] = route.endpoint
@@ -69,11 +71,9 @@ class _Headers(Headers):
 
 
 class _Request(Request):
-    @property
-    def headers(self) -> Headers:
-        if not hasattr(self, "_headers"):
-            self._headers = _Headers(self.scope)
-        return self._headers
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        super().__init__(scope, receive, send)
+        self._headers = _Headers(scope)
 
 
 def add_direct(routes: Direct, router: APIRouter) -> None:

@@ -1,7 +1,7 @@
 """Error answers: exceptions of routes as the error object of the client's API.
 
-Handles ApiError, and the router's 404 and 405. The middleware handles unexpected exceptions,
-validation_errors has the words for mistakes in bodies.
+Handles ApiError, unexpected exceptions, and the router's 404 and 405. validation_errors has the
+words for mistakes in bodies.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from ..errors import ApiError, bad_request
+from ..errors import ApiError, bad_request, internal_error
 from ..protocol import is_response_id
 from .exchange import Exchange, exchange_of
 from .surfaces import error_answer
@@ -98,7 +98,12 @@ def install_error_handlers(app: FastAPI) -> None:
         message = f"Invalid request: {error.errors()[0]['msg']}"
         return answer(request, bad_request(message))
 
+    async def on_fault(request: Request, error: Exception) -> JSONResponse:
+        # it is raised on, and the middleware logs it
+        return answer(request, internal_error(exchange_of(request).id))
+
     app.add_exception_handler(ApiError, on_api_error)
+    app.add_exception_handler(Exception, on_fault)
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_validation_error)
 

@@ -29,6 +29,7 @@ from ..server import (
     make_tls,
     reserved,
     settle,
+    use_huge_pages,
 )
 from ..settings import GatewaySettings, SettingError, Settings
 from .environment import Unusable
@@ -50,8 +51,13 @@ def serve(settings: Settings) -> int:
     if gateway.processes > 1:
         return _serve_in_processes(settings, logger)
     _prepare(logger)
-    server = make_server(create_app(settings, logger=logger), gateway)
+    server = make_server(create_app(settings, logger=logger), gateway, on_started=_move_memory)
     return _run(server)
+
+
+def _move_memory() -> None:
+    """Use huge pages soon, in a thread: the server answers meanwhile."""
+    asyncio.get_running_loop().run_in_executor(None, use_huge_pages)
 
 
 def _prepare(logger: Logger) -> None:
@@ -125,6 +131,7 @@ def _serve_one(
     def on_started() -> None:
         asyncio.get_running_loop().add_reader(link.parent, on_parent_ended)
         link.serving()
+        _move_memory()
 
     def on_parent_ended() -> None:
         asyncio.get_running_loop().remove_reader(link.parent)

@@ -38,6 +38,10 @@ class DeadlineSweep:
         #: the time for which the timer is set
         self._next = math.inf
 
+    def __len__(self) -> int:
+        """Return the number of watched deadlines."""
+        return len(self._deadlines)
+
     def add(self, deadline: Deadline) -> None:
         """Watch a deadline until it has passed or is discarded."""
         self._deadlines.add(deadline)
@@ -56,6 +60,11 @@ class DeadlineSweep:
         deadline.at = at
         if at < self._next:
             self._set_timer(at)
+
+    def pass_all(self) -> None:
+        """Let all watched deadlines pass."""
+        for deadline in self._deadlines:
+            self.move(deadline, 0.0)
 
     def _set_timer(self, at: float) -> None:
         if self._timer is not None:
@@ -92,6 +101,10 @@ class Bound(Deadline):
         self.on_passed = _nothing
         self._sweep = sweep
         self._task: asyncio.Task[object] | None = None
+
+    def move(self, at: float) -> None:
+        """Set the time, while the block runs."""
+        self._sweep.move(self, at)
 
     def __enter__(self) -> None:
         task = asyncio.current_task()

@@ -11,6 +11,7 @@ from .event_stream import (
     run_until_disconnect,
 )
 from .garbage_collection import frozen, settle
+from .huge_pages import use_huge_pages
 from .listening_sockets import Address, bind_all, reserved
 from .page_headers import page_headers
 from .process_group import ProcessGroup, ProcessLink

@@ -7,7 +7,9 @@ AsgiWriter        sends messages of ASGI: to clients of HTTP/1.0, under HEAD, to
                   other servers.
 
 The first and the last message of an answer go through ASGI in any case, so the server knows when
-it begins and ends.
+it begins and ends. TransportWriter holds a head until the next round of the event loop, and what
+is written meanwhile: each write takes 9 us of the kernel, and an answer that has its first events
+needed two to four.
 
 Invariants   I1 ``write`` never waits. A source that may not go on is paused: of a client that does
                 not read, the transport's mark (64 KiB) or MAX_WAITING_BYTES may wait, and what the
@@ -30,6 +32,8 @@ from ..concurrency import cancel
 BODY_WRITER = "body_writer"
 #: bytes that wait for one message of ASGI until the source is paused
 MAX_WAITING_BYTES = 64 << 10
+#: bytes that are held with a head; more are written, so that the transport can pause the source
+MAX_HELD_BYTES = 16 << 10
 
 
 class Events(Protocol):
@@ -69,6 +73,9 @@ class TransportWriter:
 
     def __init__(self, transport: asyncio.Transport, flow: FlowControl) -> None:
         self._transport = transport
+        #: takes framed bytes
+        self._put: Callable[[bytes], None] = transport.write
+        self._held: bytearray | None = None
         self._flow = flow
         self._events: Events | None = None
         self._has_left = False
@@ -83,7 +90,7 @@ class TransportWriter:
         # a chunk of no bytes would end the body
         if self._events is not None and data and not self._transport.is_closing():
             self.has_written = True
-            self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+            self._put(b"%x\r\n%b\r\n" % (len(data), data))
 
     async def write_all(self, events: Events) -> None:
         if not self._has_left:
@@ -92,8 +99,30 @@ class TransportWriter:
                 events.pause()
         try:
             await events.send_to(self.write)
+        except BaseException:
+            # the connection may close at once
+            self.flush()
+            raise
         finally:
             self._events = None
+
+    def hold(self, head: bytes) -> None:
+        """Keep a head and later bytes until the next round of the event loop."""
+        self._held, self._put = bytearray(head), self._add
+        asyncio.get_running_loop().call_soon(self.flush)
+
+    def _add(self, data: bytes) -> None:
+        if self._held is None or len(self._held) + len(data) > MAX_HELD_BYTES:
+            self.flush(data)
+        else:
+            self._held += data
+
+    def flush(self, data: bytes = b"") -> None:
+        """Write what is held, and more framed bytes."""
+        held, self._held, self._put = self._held, None, self._transport.write
+        whole = data if held is None else held + data
+        if whole and not self._transport.is_closing():
+            self._transport.write(whole)
 
     def pause(self) -> None:
         """Note that the transport takes no more for now."""
@@ -107,6 +136,7 @@ class TransportWriter:
 
     def leave(self) -> None:
         """Note that the client has left, or has got another answer."""
+        self.flush()
         self._has_left, self._events = True, None
         self._call()
 

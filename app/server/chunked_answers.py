@@ -10,13 +10,17 @@ Not here     the events in between (body_writers).
 """
 
 import re
+from collections.abc import Awaitable
 from typing import Final
 
 import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
-_EMPTY: Final = h11.Response(status_code=200, headers=[(b"content-length", b"0")], reason=b"OK")
+from .body_writers import TransportWriter, transport_writer
+
+#: this status has no body, so h11 need not look for its length
+_EMPTY: Final = h11.Response(status_code=204, headers=[])
 _END: Final = h11.EndOfMessage()
 #: lines of headers, none of which says how the body or the connection ends
 _PLAIN: Final = re.compile(
@@ -31,11 +35,12 @@ class ChunkedAnswers:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         cycle = getattr(send, "__self__", None)
-        if isinstance(cycle, RequestResponseCycle) and _is_plain(scope):
-            send = _Answer(cycle).send
-        await self._app(scope, receive, send)
+        writer = transport_writer(scope)
+        if isinstance(cycle, RequestResponseCycle) and writer is not None and _is_plain(scope):
+            send = _Answer(cycle, writer).send
+        return self._app(scope, receive, send)
 
 
 def _is_plain(scope: Scope) -> bool:
@@ -51,8 +56,9 @@ def _is_plain(scope: Scope) -> bool:
 class _Answer:
     """One answer of a cycle. uvicorn sends all but the head, parts and end of a plain one."""
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
+    def __init__(self, cycle: RequestResponseCycle, writer: TransportWriter) -> None:
         self._cycle = cycle
+        self._writer = writer
         self._has_begun = False
 
     async def send(self, message: Message) -> None:
@@ -73,15 +79,15 @@ class _Answer:
         self._has_begun = cycle.response_started = True
         cycle.waiting_for_100_continue = False
         cycle.conn.send(_EMPTY)
-        cycle.transport.write(head)
+        self._writer.hold(head)
 
     def _write(self, body: bytes, *, is_last: bool) -> None:
         cycle = self._cycle
         data = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
         if not is_last:
-            cycle.transport.write(data)
+            self._writer.flush(data)
             return
-        cycle.transport.write(data + b"0\r\n\r\n")
+        self._writer.flush(data + b"0\r\n\r\n")
         cycle.response_complete = True
         cycle.message_event.set()
         cycle.conn.send(_END)

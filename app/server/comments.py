@@ -10,23 +10,12 @@ Threads      the event loop only.
 """
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .body_writers import BodyWriter
 
 #: sweeps within the seconds of silence
 SWEEPS = 8
-
-
-@dataclass(slots=True, eq=False)
-class _Stream:
-    """An open stream. ``silent``: sweeps since its last write."""
-
-    writer: BodyWriter
-    text: bytes
-    silent: int = 0
 
 
 class Comments:
@@ -37,22 +26,23 @@ class Comments:
         self._streams: set[_Stream] = set()
         self._is_sweeping = False
 
-    @contextmanager
-    def within(self, writer: BodyWriter, text: bytes) -> Iterator[None]:
-        """Write ``text`` whenever the writer is silent meanwhile."""
+    def within(self, writer: BodyWriter, text: bytes) -> "_Stream":
+        """Write ``text`` whenever the writer is silent within the block."""
+        return _Stream(self, writer, text)
+
+    def begin(self, stream: "_Stream") -> None:
+        """Watch a stream. Called by streams."""
         if not self._seconds:
-            yield
             return
-        stream = _Stream(writer, text)
         # the silence begins now, not at the last sweep
-        writer.has_written = True
+        stream.writer.has_written = True
         self._streams.add(stream)
         if not self._is_sweeping:
             self._sweep_later()
-        try:
-            yield
-        finally:
-            self._streams.discard(stream)
+
+    def end(self, stream: "_Stream") -> None:
+        """Watch a stream no longer. Called by streams."""
+        self._streams.discard(stream)
 
     def _sweep_later(self) -> None:
         self._is_sweeping = True
@@ -72,3 +62,19 @@ class Comments:
         self._is_sweeping = False
         if self._streams:
             self._sweep_later()
+
+
+@dataclass(slots=True, eq=False)
+class _Stream:
+    """An open stream. ``silent``: sweeps since its last write."""
+
+    comments: Comments
+    writer: BodyWriter
+    text: bytes
+    silent: int = 0
+
+    def __enter__(self) -> None:
+        self.comments.begin(self)
+
+    def __exit__(self, *_: object) -> None:
+        self.comments.end(self)

@@ -8,9 +8,9 @@ Phases           serving; draining (``begin``: requests are answered, ``/health/
 Threads          the event loop only.
 """
 
-import asyncio
 from types import TracebackType
 
+from ..concurrency import Bound, DeadlineSweep
 from ..errors import ApiError, unavailable
 
 
@@ -18,7 +18,7 @@ class Drain:
     """The running requests of one app."""
 
     def __init__(self) -> None:
-        self._running: set[asyncio.Timeout] = set()
+        self._running = DeadlineSweep()
         self._ended = False
         self.draining = False
 
@@ -40,22 +40,19 @@ class Drain:
     def end(self) -> None:
         """Cancel every running request, and refuse new ones."""
         self._ended = True
-        for bound in self._running:
-            bound.reschedule(0)
+        self._running.pass_all()
 
 
 class _Request:
     """A running request: a class, since a generator takes a third more time."""
 
-    __slots__ = ("_bound", "_running")
+    __slots__ = ("_bound",)
 
-    def __init__(self, running: set[asyncio.Timeout]) -> None:
-        self._running = running
-        self._bound = asyncio.timeout(None)
+    def __init__(self, running: DeadlineSweep) -> None:
+        self._bound = Bound(running)
 
     async def __aenter__(self) -> None:
-        await self._bound.__aenter__()
-        self._running.add(self._bound)
+        self._bound.__enter__()
 
     async def __aexit__(
         self,
@@ -63,12 +60,11 @@ class _Request:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._running.discard(self._bound)
         try:
-            await self._bound.__aexit__(kind, error, trace)
+            self._bound.__exit__(kind, error, trace)
         except TimeoutError:
             raise _shutdown() from None
-        if isinstance(error, TimeoutError) and self._bound.expired():
+        if isinstance(error, TimeoutError) and self._bound.has_passed:
             raise _shutdown() from None
 
 

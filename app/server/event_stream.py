@@ -10,7 +10,6 @@ Not here   the contents of events (service), errors before the first byte (ordin
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
 from starlette.responses import Response
@@ -103,11 +102,12 @@ class EventStream(Response):
         self.raw_headers += _HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with aclosing(self._events):
-            try:
-                await run_until_disconnect(self._send_all(scope, send), receive, scope)
-            except Disconnected:
-                self._on_disconnect()
+        try:
+            await run_until_disconnect(self._send_all(scope, send), receive, scope)
+        except Disconnected:
+            self._on_disconnect()
+        finally:
+            await self._events.aclose()
 
     async def _send_all(self, scope: Scope, send: Send) -> None:
         writer = body_writer(scope, send)

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from math import ceil
 
@@ -38,10 +38,11 @@ class Startup:
         self._app = app
         self.error: SettingError | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan":
-            await self._app(scope, receive, send)
-            return
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        begun = self._begun if scope["type"] == "lifespan" else self._app
+        return begun(scope, receive, send)
+
+    async def _begun(self, scope: Scope, receive: Receive, send: Send) -> None:
         failed: list[Message] = []
 
         async def hold_failure(message: Message) -> None:
@@ -137,6 +138,8 @@ def make_server(
     startup, tls, metrics = Startup(app), make_tls(settings), app.state.metrics
     config = uvicorn.Config(
         ChunkedAnswers(startup),
+        # it would be looked for in vain: calls of these return coroutines of others
+        interface="asgi3",
         loop="uvloop",
         host=settings.host,
         port=settings.port,

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.types import Message, Scope
 
@@ -125,3 +126,23 @@ def test_an_answer_is_that_of_fastapis_routing(
 
     ours, theirs = map(answer, gateways)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/other"])
+def test_a_fault_is_answered_logged_and_counted_once(path: str):
+    async def breaks(request: Request) -> None:
+        raise RuntimeError("a secret")
+
+    with Gateway() as gateway:
+        if path == "/v1/other":
+            gateway.app.add_api_route(path, breaks, methods=["POST"])
+        else:
+            gateway.app.state.direct_routes["POST", path] = APIRoute(path, breaks)
+        answer = gateway.post({}, path=path)
+        failed = [
+            line["exception"][0]["exc_value"] for line in gateway.lines() if "exception" in line
+        ]
+        errors = gateway.metric("switchyard_internal_errors_total")
+    assert (answer.status_code, answer.json()["error"]["type"]) == (500, "server_error")
+    assert answer.headers["x-request-id"] in answer.text
+    assert (failed, errors) == (["a secret"], 1)

@@ -38,6 +38,47 @@ async def test_each_write_is_a_chunk_and_the_answer_has_an_end():
     assert source.done == ["closed"]
 
 
+async def test_what_a_source_has_at_once_goes_out_with_the_head():
+    received: list[int] = []
+    source = Source(lambda _, write: _written_at_once(write, b"a", b"b" * 17))
+    async with served(streams(source)) as (address, _), asyncio.timeout(PATIENCE):
+        with socket.socket() as client:
+            client.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(client, address)
+            await loop.sock_sendall(client, REQUEST)
+            data = b""
+            while not data.endswith(END):
+                data += (part := await loop.sock_recv(client, 65536))
+                received.append(len(part))
+    assert len(received) == 1
+    assert data.partition(b"\r\n\r\n")[2] == b"1\r\na\r\n11\r\n" + b"b" * 17 + b"\r\n" + END
+
+
+async def _written_at_once(write: Write, *data: bytes) -> None:
+    for each in data:
+        write(each)
+
+
+async def test_a_head_does_not_wait_for_an_event():
+    app = streams(events(then_wait=True))
+    async with served(app) as (address, _), asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(REQUEST)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+
+
+async def test_what_was_written_before_a_fault_is_sent():
+    async def script(_: Source, write: Write) -> None:
+        write(b"a")
+        raise ValueError
+
+    data = await answer(streams(Source(script)), REQUEST)
+    assert data.startswith(b"HTTP/1.1 200 ")
+    assert data.endswith(b"1\r\na\r\n")
+
+
 async def test_requests_behind_a_pushed_answer_are_answered_in_turn():
     first, second = events(b"a"), events(b"b")
     data = await answer(streams(first, second), REQUEST + CLOSING)
