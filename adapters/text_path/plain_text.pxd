@@ -25,9 +25,9 @@ cdef class TextPath:
     cdef object on_tokens
     # of the stream
     cdef readonly bint is_entered
-    cdef readonly uint32_t seen, prompt_tokens, cached_tokens
+    cdef uint32_t seen, prompt_tokens, cached_tokens
     # limits have no bound of their own
-    cdef readonly uint64_t left
+    cdef uint64_t left
     cdef uint32_t least_prompt
     cdef vector[uint32_t] stops
     # of the general path, where it stands
@@ -36,10 +36,12 @@ cdef class TextPath:
     cdef object encode, write
     cdef uint64_t opened_at
     # of the attempt
+    cdef object context
     cdef object deadline, time
     cdef double seconds
     # scratch
     cdef vector[uint32_t] ids, tokens
 
+    cdef int pass_on(self, str text) except -1
     cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached)
     cdef str text_of_tokens(self)

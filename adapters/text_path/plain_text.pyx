@@ -1,5 +1,6 @@
 """A path for chunks that only add text, and the places of an answer's tokens."""
 
+from cpython.contextvars cimport PyContext_Enter, PyContext_Exit
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.string cimport string
@@ -81,6 +82,10 @@ cdef class TextPath:
         self.deadline, self.time, self.seconds = deadline, time, seconds
 
     # -- the stream --------------------------------------------------------------------------------
+    def run_in(self, context not None):
+        """Set the context in which text is written."""
+        self.context = context
+
     def enter(self, uint32_t seen, uint64_t left, uint32_t least_prompt, stops):
         """Take over the numbers of the stream.
 
@@ -97,8 +102,9 @@ cdef class TextPath:
         self.is_entered = True
 
     def leave(self):
-        """Give the numbers back: ``seen``, ``left`` and, if a text passed, those of the prompt."""
+        """Give the numbers back: ids seen and left, and, if a text passed, tokens of the prompt and cached ones."""
         self.is_entered = False
+        return self.seen, self.left, self.prompt_tokens, self.cached_tokens
 
     def push(self, bytes data not None):
         """Take events at the front of ``data`` that only add text, and return how many bytes they have.
@@ -127,14 +133,26 @@ cdef class TextPath:
             return 0
         self.prompt_tokens, self.cached_tokens = prompt, cached
         self.starts.add(self.vocabulary, self.tokens)
-        self.on_tokens(self.tokens.size(), prompt, cached)
+        if self.context is None:
+            self.pass_on(text)
+        else:
+            PyContext_Enter(self.context)
+            try:
+                self.pass_on(text)
+            finally:
+                PyContext_Exit(self.context)
+        return end - start
+
+    cdef int pass_on(self, str text) except -1:
+        """Count the tokens and write their text."""
+        self.on_tokens(self.tokens.size(), self.prompt_tokens, self.cached_tokens)
         # before the write, in which the client may pause, and so take the deadline back
         if self.seconds < INFINITY:
             self.deadline.at = self.time() + self.seconds
         events = self.encode(text)
         if events:
             self.write(events)
-        return end - start
+        return 0
 
     cdef bint take_event(self, uint32_t total, uint32_t prompt, uint32_t cached):
         """Append the new ids of an event; return False, with nothing changed, if they are not plain."""
