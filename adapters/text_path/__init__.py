@@ -19,4 +19,5 @@ Not here     when the path may be open (app.generation.choices), sockets (adapte
 # the library with all compiled modules
 import engine as _engine
 
-from .plain_text import TextPath, TokenStarts
+from .chunked_text import ChunkedBody, TextEvent
+from .plain_text import TextPath, TokenCounts, TokenStarts

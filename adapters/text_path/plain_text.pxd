@@ -11,6 +11,8 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
+from .chunked_text cimport ChunkedBody, TextEvent
+
 cdef class TokenStarts:
     cdef vector[uint64_t] starts
     cdef readonly uint64_t size
@@ -18,11 +20,17 @@ cdef class TokenStarts:
     cdef void add(self, Vocabulary vocabulary, vector[uint32_t]& tokens)
     cdef Py_ssize_t place(self, uint64_t byte)
 
+cdef class TokenCounts:
+    cdef readonly uint64_t completion, prompt, cached
+    cdef double first, last
+
+    cdef double add(self, uint64_t new, uint64_t prompt, uint64_t cached)
+
 cdef class TextPath:
     cdef Parser parser
     cdef Vocabulary vocabulary
     cdef TokenStarts starts
-    cdef object on_tokens
+    cdef TokenCounts counts
     # of the stream
     cdef readonly bint is_entered
     cdef uint32_t seen, prompt_tokens, cached_tokens
@@ -34,11 +42,13 @@ cdef class TextPath:
     cdef readonly bint is_open
     cdef bint holds_newlines
     cdef object encode, write
+    # of prepared events, which are written without a call of Python
+    cdef TextEvent event
+    cdef ChunkedBody body
     cdef uint64_t opened_at
     # of the attempt
     cdef object context
-    cdef object deadline, time
-    cdef double seconds
+    cdef readonly double last_at
     # scratch
     cdef vector[uint32_t] ids, tokens
 

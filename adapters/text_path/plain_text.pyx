@@ -1,5 +1,7 @@
 """A path for chunks that only add text, and the places of an answer's tokens."""
 
+from time import perf_counter
+
 from cpython.contextvars cimport PyContext_Enter, PyContext_Exit
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
@@ -9,6 +11,7 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
+from .chunked_text cimport ChunkedBody, TextEvent
 from .sglang_events cimport CursorC, EventC, read_event
 
 
@@ -44,19 +47,52 @@ cdef class TokenStarts:
         return low
 
 
+cdef class TokenCounts:
+    """The tokens of a request, of all its answers, and when the first and the last ones came."""
+
+    def __cinit__(self):
+        self.first = self.last = -INFINITY
+
+    @property
+    def first_at(self):
+        """Return a time of ``perf_counter``; None: there was no token."""
+        return self.first if self.first > -INFINITY else None
+
+    @property
+    def last_at(self):
+        """Return a time of ``perf_counter``; None: there was no token."""
+        return self.last if self.last > -INFINITY else None
+
+    def take(self, uint64_t new, uint64_t prompt, uint64_t cached):
+        """Count new tokens; the prompt, and its part that was cached, count once."""
+        self.add(new, prompt, cached)
+
+    cdef double add(self, uint64_t new, uint64_t prompt, uint64_t cached):
+        """See ``take``. Return the time."""
+        self.last = perf_counter()
+        if self.first == -INFINITY:
+            self.first = self.last
+        self.prompt = max(self.prompt, prompt)
+        self.cached = max(self.cached, cached)
+        self.completion += new
+        return self.last
+
+
 cdef class TextPath:
     """Takes the plain text of one attempt past the general path, while that holds the path open.
 
     Args:
         parser: of the attempt.
         starts: of its tokens.
-        on_tokens: called with (new tokens, tokens of the prompt, those that were cached).
+        counts: of its request.
+
+    ``last_at``: when the last text passed, in the time of ``perf_counter``.
     """
 
-    def __init__(self, Parser parser not None, TokenStarts starts not None, on_tokens):
+    def __init__(self, Parser parser not None, TokenStarts starts not None, TokenCounts counts not None):
         self.parser, self.vocabulary, self.starts = parser, parser.vocabulary, starts
-        self.on_tokens = on_tokens
-        self.seconds = INFINITY
+        self.counts = counts
+        self.last_at = -INFINITY
 
     # -- the general path --------------------------------------------------------------------------
     def open(self, encode, write, *, bint holds_newlines=False):
@@ -65,6 +101,8 @@ cdef class TextPath:
         ``holds_newlines``: the general path would hold back a line feed at the end of a text.
         """
         self.encode, self.write, self.holds_newlines = encode, write, holds_newlines
+        if isinstance(encode, TextEvent) and isinstance(write, ChunkedBody):
+            self.event, self.body = encode, write
         self.opened_at = self.starts.size
         self.is_open = True
 
@@ -73,13 +111,8 @@ cdef class TextPath:
         if not self.is_open:
             return 0
         self.is_open = False
-        self.encode = self.write = None
+        self.encode = self.write = self.event = self.body = None
         return self.starts.size - self.opened_at
-
-    # -- the attempt -------------------------------------------------------------------------------
-    def keep_deadline(self, deadline, time, double seconds):
-        """Move a deadline with each text: its ``at`` becomes ``time()`` and ``seconds`` more."""
-        self.deadline, self.time, self.seconds = deadline, time, seconds
 
     # -- the stream --------------------------------------------------------------------------------
     def run_in(self, context not None):
@@ -145,10 +178,12 @@ cdef class TextPath:
 
     cdef int pass_on(self, str text) except -1:
         """Count the tokens and write their text."""
-        self.on_tokens(self.tokens.size(), self.prompt_tokens, self.cached_tokens)
-        # before the write, in which the client may pause, and so take the deadline back
-        if self.seconds < INFINITY:
-            self.deadline.at = self.time() + self.seconds
+        # a write may close the path
+        cdef ChunkedBody body = self.body
+        self.last_at = self.counts.add(self.tokens.size(), self.prompt_tokens, self.cached_tokens)
+        if body is not None:
+            body.write_chunk(self.event.of(text, True))
+            return 0
         events = self.encode(text)
         if events:
             self.write(events)

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from adapters.formats import OutputSpec, TextDelta
+from adapters.text_path import TokenCounts
 from adapters.workers import Chunk, Generation, PromptTooLong
 
 from ..concurrency import LARGE_BYTES, DeadlineSweep, Offload
@@ -170,10 +171,10 @@ class GenerationService:
             def on_chunk(chunk: Chunk) -> None:
                 record.count(chunk._replace(prompt_tokens=sum(prompts)))
 
-        on_tokens = record.count_tokens if len(prompts) == 1 else None
+        counts = record.counts if len(prompts) == 1 else None
         return Choices(
             [
-                self._choice(prepared, choice, record, on_chunk, on_tokens, interval)
+                self._choice(prepared, choice, record, on_chunk, counts, interval)
                 for choice in prepared.choices
             ],
             timeout=self.settings.request_timeout,
@@ -308,7 +309,7 @@ class GenerationService:
         choice: ChoicePlan,
         record: RequestRecord,
         on_chunk: Callable[[Chunk], None],
-        on_tokens: Callable[[int, int, int], None] | None,
+        counts: TokenCounts | None,
         interval: int,
     ) -> Choice:
         sampling, constraint = prepared.sampling, prepared.constraint
@@ -337,7 +338,7 @@ class GenerationService:
             return ChoiceDecoder(parser, traced, stops, tokens, ContentLogprobs(traced, tokens))
 
         generate = partial(self.pool.generate, generation, on_attempt=record.asked)
-        return Choice(generate, decoder, on_chunk, on_tokens)
+        return Choice(generate, decoder, on_chunk, counts)
 
     # -- answers -----------------------------------------------------------------------------------
 
