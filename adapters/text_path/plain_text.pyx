@@ -142,7 +142,7 @@ cdef class TextPath:
     def push(self, bytes data not None):
         """Take events at the front of ``data`` that only add text, and return how many bytes they have.
 
-        A closed path takes none.
+        A path takes none while it is closed, or nothing has entered it.
         """
         cdef const uint8_t* start = data
         cdef const uint8_t* end = start
@@ -151,7 +151,7 @@ cdef class TextPath:
         cdef uint32_t seen = self.seen, prompt = 0, cached = 0
         cdef uint64_t left = self.left
         cdef str text
-        if not self.is_open:
+        if not (self.is_open and self.is_entered):
             return 0
         self.tokens.clear()
         self.ids.clear()

@@ -292,7 +292,10 @@ class TextPath(Protocol):
         """Take over the numbers of a stream. ``stops``: ids that end the answer."""
 
     def push(self, data: bytes) -> int:
-        """Take whole events at the front of ``data``, and return how many bytes they have."""
+        """Take whole events at the front of ``data``, if it is entered and open, and return how
+        many bytes they have.
+        """
+        ...
 
     def leave(self) -> tuple[int, int, int, int]:
         """Give the numbers back: ids so far, ids until the limit, and, if there was text, the

@@ -154,6 +154,7 @@ class SGLangRun(TextRun):
         self._run_in_context = context.run
         if self.text_path is not None:
             self.text_path.run_in(context)
+            exchange.text_path = self.text_path
         if self._is_paused:
             exchange.pause()
 
