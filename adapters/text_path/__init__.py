@@ -1,6 +1,6 @@
 """The path of plain text, compiled: from a server's bytes to the client's event, in one call.
 
-bytes of the stream -> token ids -> the engine's parser -> text -> an encoded event
+bytes of the stream -> token ids -> the engine's parser -> text -> an encoded event -> the transport
 
 Nearly all chunks of an answer only add text where the last one did: to its content, to a thought,
 to the arguments of a call. Such a chunk needs no Chunk, no event of the parser and no delta. All
@@ -12,6 +12,8 @@ Contract     1 ``TextPath.push`` takes whole events from the front of what it is
                many bytes; the general path would have written the same text for them.
              2 what it does not take has changed nothing: a fault, an end, a mark of the format, an
                unusual event are all the general path's.
+             3 ``TokenCounts`` and ``last_at`` count and time each text that passed, for records and
+               deadlines.
 Oracle       the general path itself (tests/text_path).
 Not here     when the path may be open (app.generation.choices), sockets (adapters.workers).
 """

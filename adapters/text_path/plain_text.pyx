@@ -1,4 +1,4 @@
-"""A path for chunks that only add text, and the places of an answer's tokens."""
+"""A path for chunks that only add text, and the places and the counts of an answer's tokens."""
 
 from time import perf_counter
 

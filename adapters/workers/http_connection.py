@@ -10,6 +10,7 @@ Invariants       I1 a connection is kept only if its request is sent, its answer
                  I3 bytes that arrive before a fault are passed on before it is reported.
 Bounds           a head, with the informational answers (1xx) before it, has at most HEAD_BYTES, and
                  so have lines between two pieces of a body (extensions and trailers of chunks).
+Plain text       an answer's path of text gets a body before its receiver; llhttp reads all of it.
 Refused          a second length, another transfer encoding than chunked, another version than 1.x,
                  101 (no request asks for another protocol).
 Not here         new and kept connections (http_pool), second attempts, deadlines (http_exchange).
