@@ -1,6 +1,6 @@
 """The path of plain text, compiled: from a server's bytes to the client's event, in one call.
 
-bytes of the stream -> token ids -> the engine's parser -> text -> an encoded event
+bytes of the stream -> token ids -> the engine's parser -> text -> an encoded event -> the transport
 
 Nearly all chunks of an answer only add text where the last one did: to its content, to a thought,
 to the arguments of a call. Others show nothing yet: they are in a mark of the format, or may be.
@@ -13,6 +13,8 @@ Contract     1 ``TextPath.push`` takes whole events from the front of what it is
                many bytes; the general path would have written the same text for them.
              2 what it does not take has changed nothing: a fault, an end, the end of a mark, an
                unusual event are all the general path's.
+             3 ``TokenCounts`` and ``last_at`` count and time each text that passed, for records and
+               deadlines.
 Oracle       the general path itself (tests/text_path).
 Not here     when the path may be open (app.generation.choices), sockets (adapters.workers).
 """
@@ -20,5 +22,6 @@ Not here     when the path may be open (app.generation.choices), sockets (adapte
 # the library with all compiled modules
 import engine as _engine
 
-from .plain_text import TextPath, TokenStarts
+from .chunked_text import ChunkedBody, TextEvent
+from .plain_text import TextPath, TokenCounts, TokenStarts
 from .sglang_events import read_new_ids

@@ -11,6 +11,7 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
+from .chunked_text cimport ChunkedBody, TextEvent
 from .sglang_events cimport CursorC, EventC
 
 cdef class TokenStarts:
@@ -20,16 +21,22 @@ cdef class TokenStarts:
     cdef void add(self, Vocabulary vocabulary, vector[uint32_t]& tokens)
     cdef Py_ssize_t place(self, uint64_t byte)
 
+cdef class TokenCounts:
+    cdef readonly uint64_t completion, prompt, cached
+    cdef double first, last
+
+    cdef double add(self, uint64_t new, uint64_t prompt, uint64_t cached)
+
 cdef class TextPath:
     cdef Parser parser
     cdef Vocabulary vocabulary
     cdef TokenStarts starts
-    cdef object on_tokens
+    cdef TokenCounts counts
     # of the stream
     cdef readonly bint is_entered
-    cdef readonly uint32_t seen, prompt_tokens, cached_tokens
+    cdef uint32_t seen, prompt_tokens, cached_tokens
     # limits have no bound of their own
-    cdef readonly uint64_t left
+    cdef uint64_t left
     cdef uint32_t least_prompt
     cdef vector[uint32_t] stops
     # of the general path, where it stands
@@ -37,12 +44,16 @@ cdef class TextPath:
     cdef bint holds_newlines
     # of text; None: only tokens that show nothing pass
     cdef object encode, write
+    # of prepared events, which are written without a call of Python
+    cdef TextEvent event
+    cdef ChunkedBody body
     cdef uint64_t passed
     # of the attempt
-    cdef object deadline, time
-    cdef double seconds
+    cdef object context
+    cdef readonly double last_at
     # scratch
     cdef vector[uint32_t] tokens
 
+    cdef int pass_on(self, str text) except -1
     cdef bint take_event(self, CursorC* cursor, EventC* event)
     cdef str text_of_tokens(self)

@@ -1,5 +1,8 @@
-"""A path for chunks that only add text, and the places of an answer's tokens."""
+"""A path for chunks that only add text, and the places and the counts of an answer's tokens."""
 
+from time import perf_counter
+
+from cpython.contextvars cimport PyContext_Enter, PyContext_Exit
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.string cimport string
@@ -8,6 +11,7 @@ from engine.native.pool cimport vector
 from engine.runtime.parser cimport Parser
 from engine.vocabulary.vocabulary cimport Vocabulary
 
+from .chunked_text cimport ChunkedBody, TextEvent
 from .sglang_events cimport CursorC, EventC, StreamC, read_new
 
 
@@ -43,19 +47,52 @@ cdef class TokenStarts:
         return low
 
 
+cdef class TokenCounts:
+    """The tokens of a request, of all its answers, and when the first and the last ones came."""
+
+    def __cinit__(self):
+        self.first = self.last = -INFINITY
+
+    @property
+    def first_at(self):
+        """Return a time of ``perf_counter``; None: there was no token."""
+        return self.first if self.first > -INFINITY else None
+
+    @property
+    def last_at(self):
+        """Return a time of ``perf_counter``; None: there was no token."""
+        return self.last if self.last > -INFINITY else None
+
+    def take(self, uint64_t new, uint64_t prompt, uint64_t cached):
+        """Count new tokens; the prompt, and its part that was cached, count once."""
+        self.add(new, prompt, cached)
+
+    cdef double add(self, uint64_t new, uint64_t prompt, uint64_t cached):
+        """See ``take``. Return the time."""
+        self.last = perf_counter()
+        if self.first == -INFINITY:
+            self.first = self.last
+        self.prompt = max(self.prompt, prompt)
+        self.cached = max(self.cached, cached)
+        self.completion += new
+        return self.last
+
+
 cdef class TextPath:
     """Takes plain text of one attempt, and what shows nothing, past the general path, while that holds the path open.
 
     Args:
         parser: of the attempt.
         starts: of its tokens.
-        on_tokens: called with (new tokens, tokens of the prompt, those that were cached).
+        counts: of its request.
+
+    ``last_at``: when the last text passed, in the time of ``perf_counter``.
     """
 
-    def __init__(self, Parser parser not None, TokenStarts starts not None, on_tokens):
+    def __init__(self, Parser parser not None, TokenStarts starts not None, TokenCounts counts not None):
         self.parser, self.vocabulary, self.starts = parser, parser.vocabulary, starts
-        self.on_tokens = on_tokens
-        self.seconds = INFINITY
+        self.counts = counts
+        self.last_at = -INFINITY
 
     # -- the general path --------------------------------------------------------------------------
     def open(self, encode, write, *, bint holds_newlines=False):
@@ -64,6 +101,8 @@ cdef class TextPath:
         ``holds_newlines``: the general path would hold back a line feed at the end of a text.
         """
         self.encode, self.write, self.holds_newlines = encode, write, holds_newlines
+        if isinstance(encode, TextEvent) and isinstance(write, ChunkedBody):
+            self.event, self.body = encode, write
         self.passed = 0
         self.is_open = True
 
@@ -77,15 +116,14 @@ cdef class TextPath:
         if not self.is_open:
             return 0
         self.is_open = False
-        self.encode = self.write = None
+        self.encode = self.write = self.event = self.body = None
         return self.passed
 
-    # -- the attempt -------------------------------------------------------------------------------
-    def keep_deadline(self, deadline, time, double seconds):
-        """Move a deadline with each text: its ``at`` becomes ``time()`` and ``seconds`` more."""
-        self.deadline, self.time, self.seconds = deadline, time, seconds
-
     # -- the stream --------------------------------------------------------------------------------
+    def run_in(self, context not None):
+        """Set the context in which text is written."""
+        self.context = context
+
     def enter(self, uint32_t seen, uint64_t left, uint32_t least_prompt, stops):
         """Take over the numbers of the stream.
 
@@ -102,13 +140,14 @@ cdef class TextPath:
         self.is_entered = True
 
     def leave(self):
-        """Give the numbers back: ``seen``, ``left`` and, if a text passed, those of the prompt."""
+        """Give the numbers back: ids seen and left, and, if a text passed, tokens of the prompt and cached ones."""
         self.is_entered = False
+        return self.seen, self.left, self.prompt_tokens, self.cached_tokens
 
     def push(self, bytes data not None):
         """Take events at the front of ``data`` that only add text, or show nothing; return how many bytes they have.
 
-        A closed path takes none.
+        A path takes none while it is closed, or nothing has entered it.
         """
         cdef const uint8_t* start = data
         cdef const uint8_t* end = start
@@ -117,7 +156,7 @@ cdef class TextPath:
         cdef uint32_t seen = self.seen, prompt = 0, cached = 0
         cdef uint64_t left = self.left, size
         cdef str text
-        if not self.is_open:
+        if not (self.is_open and self.is_entered):
             return 0
         self.tokens.clear()
         while self.take_event(&cursor, &event):
@@ -133,15 +172,30 @@ cdef class TextPath:
         self.starts.add(self.vocabulary, self.tokens)
         if text is not None:
             self.passed += self.starts.size - size
-        self.on_tokens(self.tokens.size(), prompt, cached)
-        # before the write, in which the client may pause, and so take the deadline back
-        if self.seconds < INFINITY:
-            self.deadline.at = self.time() + self.seconds
-        if text is not None:
-            events = self.encode(text)
-            if events:
-                self.write(events)
+        if self.context is None:
+            self.pass_on(text)
+        else:
+            PyContext_Enter(self.context)
+            try:
+                self.pass_on(text)
+            finally:
+                PyContext_Exit(self.context)
         return end - start
+
+    cdef int pass_on(self, str text) except -1:
+        """Count the tokens and write their text; None: they show nothing."""
+        # a write may close the path
+        cdef ChunkedBody body = self.body
+        self.last_at = self.counts.add(self.tokens.size(), self.prompt_tokens, self.cached_tokens)
+        if text is None:
+            return 0
+        if body is not None:
+            body.write_chunk(self.event.of(text, True))
+            return 0
+        events = self.encode(text)
+        if events:
+            self.write(events)
+        return 0
 
     cdef bint take_event(self, CursorC* cursor, EventC* event):
         """Append the new ids of an event; return False, with nothing changed, if they are not plain."""

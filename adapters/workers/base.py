@@ -18,6 +18,7 @@ Not here         text (the engine's parser makes it from ids), retries, balancin
 """
 
 from collections.abc import Callable, Collection
+from contextvars import Context
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Protocol
@@ -284,24 +285,23 @@ class TextPath(Protocol):
     @property
     def is_entered(self) -> bool: ...
 
-    #: while it is entered: ids so far, ids until the limit, and counts of the last event
-    @property
-    def seen(self) -> int: ...
-    @property
-    def left(self) -> int: ...
-    @property
-    def prompt_tokens(self) -> int: ...
-    @property
-    def cached_tokens(self) -> int: ...
+    def run_in(self, context: Context) -> None:
+        """Set the context in which text is written."""
 
     def enter(self, seen: int, left: int, least_prompt: int, stops: Collection[int]) -> None:
         """Take over the numbers of a stream. ``stops``: ids that end the answer."""
 
     def push(self, data: bytes) -> int:
-        """Take whole events at the front of ``data``, and return how many bytes they have."""
+        """Take whole events at the front of ``data``, if it is entered and open, and return how
+        many bytes they have.
+        """
+        ...
 
-    def leave(self) -> None:
-        """Give the numbers back."""
+    def leave(self) -> tuple[int, int, int, int]:
+        """Give the numbers back: ids so far, ids until the limit, and, if there was text, the
+        tokens of the prompt and those that were cached.
+        """
+        ...
 
 
 class TextRun:

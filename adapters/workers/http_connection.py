@@ -10,6 +10,7 @@ Invariants       I1 a connection is kept only if its request is sent, its answer
                  I3 bytes that arrive before a fault are passed on before it is reported.
 Bounds           a head, with the informational answers (1xx) before it, has at most HEAD_BYTES, and
                  so have lines between two pieces of a body (extensions and trailers of chunks).
+Plain text       an answer's path of text gets a body before its receiver; llhttp reads all of it.
 Refused          a second length, another transfer encoding than chunked, another version than 1.x,
                  101 (no request asks for another protocol).
 Not here         new and kept connections (http_pool), second attempts, deadlines (http_exchange).
@@ -20,7 +21,7 @@ from typing import Protocol, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from .base import FailureReason, WorkerError
+from .base import FailureReason, TextPath, WorkerError
 
 #: bytes of an answer's head, and of all that comes before it
 HEAD_BYTES = 65_536
@@ -45,7 +46,9 @@ class Receiver(Protocol):
 
 
 class Answered(Receiver, Protocol):
-    """A request, as its connection sees it."""
+    """A request, as its connection sees it. ``text_path``: takes what it can from the body."""
+
+    text_path: TextPath | None
 
     def on_end(self, error: BaseException | None) -> None:
         """Take the end of the answer. None: it is complete."""
@@ -70,6 +73,7 @@ class Connection(asyncio.Protocol):
         self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._asked: Answered | None = None
+        self._path: TextPath | None = None
         self._head_left = HEAD_BYTES
         self._unsent: memoryview | None = None
         self._is_full = False
@@ -99,7 +103,7 @@ class Connection(asyncio.Protocol):
 
     def ask(self, asked: Answered, head: bytes, content: bytes) -> None:
         """Send a request."""
-        self._asked = asked
+        self._asked, self._path = asked, asked.text_path
         self._head_left = self._blank_left = HEAD_BYTES
         self._rest_left = REST_BYTES
         #: 0 until the head is complete
@@ -150,7 +154,7 @@ class Connection(asyncio.Protocol):
         if not (is_ending or self._is_whole):
             self.abort()
             return
-        self._asked = None
+        self._asked = self._path = None
         self.resume()
         if not self._is_whole:
             self._rest_timer = asyncio.get_running_loop().call_later(REST_S, self.abort)
@@ -187,6 +191,19 @@ class Connection(asyncio.Protocol):
                 self._feed_head(parser, data)
         except (HttpParserError, HttpParserUpgrade) as error:
             fault = f"an invalid answer: {error.__context__ or error}"
+        pieces, path = self._pieces, self._path
+        if path is not None and len(pieces) == 1 and not (fault or self._is_whole):
+            # the usual read of a stream: without the calls below, its event takes 1.5 us less
+            asked, piece = self._asked, pieces.pop()
+            try:
+                used = path.push(piece)
+            except BaseException as error:
+                self._on_fault(asked, error)
+                return
+            if used == len(piece):
+                self._blank_left = HEAD_BYTES
+                return
+            pieces.append(piece[used:])
         self._pass_on(len(data))
         if self._parser is None:
             return
@@ -233,10 +250,15 @@ class Connection(asyncio.Protocol):
             if data:
                 asked.on_data(data)
         except BaseException as error:
-            self.abort()
+            self._on_fault(asked, error)
+
+    def _on_fault(self, asked: Answered | None, error: BaseException) -> None:
+        """End an answer whose receiver has raised an error."""
+        self.abort()
+        if asked is not None:
             asked.on_end(error)
-            if isinstance(error, KeyboardInterrupt | SystemExit):
-                raise
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise error
 
     def eof_received(self) -> None:
         """Take the end of what the server sends; it may be that of a body without a length."""
@@ -310,7 +332,8 @@ class Connection(asyncio.Protocol):
 
     def _release(self) -> Answered | None:
         """Forget the request, and return it."""
-        asked, self._asked, self._parser, self._unsent = self._asked, None, None, None
+        asked = self._asked
+        self._asked = self._path = self._parser = self._unsent = None
         self._pieces.clear()
         if self._rest_timer is not None:
             self._rest_timer.cancel()

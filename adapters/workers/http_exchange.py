@@ -10,13 +10,17 @@ Not here         connections (http_pool), bytes (http_connection).
 
 import asyncio
 
-from .base import WorkerError
+from .base import TextPath, WorkerError
 from .http_connection import Connection, Receiver
 from .http_pool import ConnectionPool
 
 
 class Exchange:
-    """A request and its answer."""
+    """A request and its answer. ``text_path``: takes what it can from the body; set it before
+    ``wait``.
+    """
+
+    text_path: TextPath | None = None
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class Exchange:
                 await self._is_answered(await self._pool.connected())
         finally:
             self._content = self._connection = self._error = self._deadline = None
+            self.text_path = None
             del self.on_data, self._receiver  # parts of cycles
 
     async def _is_answered(self, connection: Connection) -> bool:

@@ -162,7 +162,11 @@ class SGLangRun(TextRun):
         self._decoder, self._most, self._idle = EventDecoder(most), most, 0
         self._refusal: WholeAnswer | None = None
         self._has_ended = False
-        self._run_in_context = copy_context().run
+        context = copy_context()
+        self._run_in_context = context.run
+        if self.text_path is not None:
+            self.text_path.run_in(context)
+            exchange.text_path = self.text_path
         if self._is_paused:
             exchange.pause()
 
@@ -174,10 +178,13 @@ class SGLangRun(TextRun):
     def on_data(self, data: bytes) -> None:
         """Read what arrived together. Raises WorkerError, and what the receiver raises."""
         path = self.text_path
-        if path is not None and (path.is_open or path.is_entered):
-            data = self._behind(path, data)
-            if not data:
+        if path is not None and (path.is_entered or self._enters(path)):
+            used = path.push(data)
+            if used == len(data):
                 return
+            data = data[used:]
+            if self._reader.leave(path):
+                self._idle = 0
         if self._refusal is not None:
             self._refusal.on_data(data)
             return
@@ -198,18 +205,12 @@ class SGLangRun(TextRun):
         if (is_over or self._has_ended) and self._exchange is not None:
             self._exchange.stop(is_ending=self._reader.finished)
 
-    def _behind(self, path: TextPath, data: bytes) -> bytes:
-        """Return what a path leaves of ``data``."""
-        if path.is_open and self._decoder.is_between_events:
-            if not path.is_entered:
-                self._reader.enter(path)
-            used = self._run_in_context(path.push, data)
-            if used:
-                self._idle = 0
-                data = data[used:]
-        if data and path.is_entered:
-            self._reader.leave(path)
-        return data
+    def _enters(self, path: TextPath) -> bool:
+        """Let a path read what comes next, if it is open and an event begins there."""
+        is_next = path.is_open and self._decoder.is_between_events
+        if is_next:
+            self._reader.enter(path)
+        return is_next
 
     def _has_all(self, payloads: list[bytes]) -> bool:
         """Pass on a chunk, and return whether the receiver needs no other."""

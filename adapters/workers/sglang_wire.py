@@ -253,13 +253,14 @@ class StreamReader:
         left = self._left if is_plain else 0
         path.enter(self._seen, left, self._least_prompt, self._stops)
 
-    def leave(self, path: TextPath) -> None:
-        """Read on behind a path."""
-        path.leave()
-        if path.seen > self._seen:
-            self._seen = self._total = path.seen
-            self._left = path.left
-            self._prompt, self._cached = path.prompt_tokens, path.cached_tokens
+    def leave(self, path: TextPath) -> bool:
+        """Read on behind a path; return whether it has read a token."""
+        seen, left, prompt, cached = path.leave()
+        if seen == self._seen:
+            return False
+        self._seen = self._total = seen
+        self._left, self._prompt, self._cached = left, prompt, cached
+        return True
 
     def _take(self, payload: bytes, ids: list[int]) -> None:
         """Read one event, and add its new ids.

@@ -28,6 +28,10 @@ class Deadline:
         self.has_passed = False
         self.on_passed = on_passed
 
+    def due(self) -> float:
+        """Return when it passes. Called when ``at`` has come; it may know by now that it moved."""
+        return self.at
+
 
 class DeadlineSweep:
     """See the file's header."""
@@ -76,6 +80,9 @@ class DeadlineSweep:
 
     def _look(self) -> None:
         now = asyncio.get_running_loop().time()
+        for each in self._deadlines:
+            if each.at <= now:
+                each.at = each.due()
         passed = [each for each in self._deadlines if each.at <= now]
         earliest = min((each.at for each in self._deadlines), default=math.inf)
         # at the next look come those that are left if a call fails

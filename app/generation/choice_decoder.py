@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adapters.formats import Delta, Reader, TextDelta, ToolStart
-from adapters.text_path import TextPath, TokenStarts
+from adapters.text_path import TextPath, TokenCounts, TokenStarts
 from adapters.workers import Chunk
 from engine import ParseDivergence, Parser
 
@@ -81,14 +81,14 @@ class ChoiceDecoder:
         self._starts = TokenStarts()
         self._path: TextPath | None = None
 
-    def text_path(self, on_tokens: Callable[[int, int, int], None]) -> TextPath | None:
+    def text_path(self, counts: TokenCounts) -> TextPath | None:
         """Return a path for the plain text of this choice; None: there is none, since each of its
         tokens has a log probability, its text is searched for stop strings, or it is not parsed.
 
-        ``on_tokens``: called with (new tokens, tokens of the prompt, those that were cached).
+        ``counts``: of the request.
         """
         if isinstance(self._parser, Parser) and self._logprobs is None and not self._stops.any:
-            self._path = TextPath(self._parser, self._starts, on_tokens)
+            self._path = TextPath(self._parser, self._starts, counts)
         return self._path
 
     def next_text(self) -> TextDelta | None:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from adapters.formats import TextDelta
-from adapters.text_path import TextPath
+from adapters.text_path import TextPath, TokenCounts
 from adapters.workers import Chunk, Receive
 
 from ..concurrency import Bound, Deadline, DeadlineSweep
@@ -63,8 +63,7 @@ class Choice:
         generate: runs its generation.
         decoder: makes the decoder of one attempt.
         on_chunk: called with each chunk.
-        on_tokens: called instead where text passes by a path, with (new tokens, tokens of the
-            prompt, those that were cached); None: no path may be used.
+        counts: count instead the tokens of text that passes by a path; None: no path may be used.
     """
 
     def __init__(
@@ -72,13 +71,13 @@ class Choice:
         generate: Generate,
         decoder: Callable[[], ChoiceDecoder],
         on_chunk: Callable[[Chunk], None] = lambda chunk: None,
-        on_tokens: Callable[[int, int, int], None] | None = None,
+        counts: TokenCounts | None = None,
     ) -> None:
         #: None while it runs: it has the prompt
         self._generate: Generate | None = generate
         self._decoder = decoder
         self._on_chunk = on_chunk
-        self._on_tokens = on_tokens
+        self._counts = counts
         self._write_text: Callable[[TextDelta], TextWriter | None] = lambda delta: None
         self._deliver: Callable[[ChoiceDeltas], None] = lambda deltas: None
         self._attempt: Flow | None = None
@@ -129,7 +128,7 @@ class Choice:
         if self._is_paused:
             attempt.pause()
         decoder, on_chunk, deliver = self._decoder(), self._on_chunk, self._deliver
-        path = None if self._on_tokens is None else decoder.text_path(self._on_tokens)
+        path = None if self._counts is None else decoder.text_path(self._counts)
         attempt.text_path = path
 
         def receive(chunk: Chunk) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from typing_extensions import TypedDict
 
+from adapters.text_path import TokenCounts
 from adapters.workers import Chunk
 
 from .trace_context import TraceContext, new_span_id
@@ -77,8 +78,8 @@ class RequestRecord:
     ``key`` is the name of the client's API key or token. ``attempts``: at workers, in order; with
     several choices those of each. ``backend``: the grammar engine that enforced the answer.
     ``ignored``: parts that were left out, each with its place and kind (left_out).
-    ``prompt_tokens`` are those of all prompts. ``error``: the code of the error that ended the
-    request, also after status 200. ``trace``: None without traces.
+    ``counts``: its tokens, those of all prompts and choices. ``error``: the code of the error that
+    ended the request, also after status 200. ``trace``: None without traces.
     """
 
     id: str
@@ -91,11 +92,7 @@ class RequestRecord:
     queue_s: float | None = None
     preparing_at: float | None = None
     prepare_s: float | None = None
-    first_token_at: float | None = None
-    last_token_at: float | None = None
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
+    counts: TokenCounts = field(default_factory=TokenCounts)
     reasoning_tokens: int = 0
     attempts: list[Attempt] = field(default_factory=list)
     backend: str | None = None
@@ -115,18 +112,28 @@ class RequestRecord:
 
     def count(self, chunk: Chunk) -> None:
         """Count the tokens of a worker's chunk; the prompt counts once for all choices."""
-        self.count_tokens(len(chunk.token_ids), chunk.prompt_tokens, chunk.cached_tokens)
+        self.counts.take(len(chunk.token_ids), chunk.prompt_tokens, chunk.cached_tokens)
+        self.phase = "answering"
 
-    def count_tokens(self, new: int, prompt: int, cached: int) -> None:
-        """Count new tokens; the prompt, and its part that was cached, count once."""
-        self.last_token_at = time.perf_counter()
-        if self.first_token_at is None:
-            self.first_token_at, self.phase = self.last_token_at, "answering"
-        if prompt > self.prompt_tokens:
-            self.prompt_tokens = prompt
-        if cached > self.cached_tokens:
-            self.cached_tokens = cached
-        self.completion_tokens += new
+    @property
+    def first_token_at(self) -> float | None:
+        return self.counts.first_at
+
+    @property
+    def last_token_at(self) -> float | None:
+        return self.counts.last_at
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.counts.prompt
+
+    @property
+    def cached_tokens(self) -> int:
+        return self.counts.cached
+
+    @property
+    def completion_tokens(self) -> int:
+        return self.counts.completion
 
     @property
     def per_token_s(self) -> float | None:

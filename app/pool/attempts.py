@@ -7,6 +7,7 @@ Not here    a second attempt (worker_pool), the consequences for the worker (rec
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +39,25 @@ class Deadlines:
 OVERRUN = WorkerError(502, "tokens beyond the limit or a stop token", reason="overrun")
 
 
+class TokenDeadline(Bound):
+    """The deadline of the next token, ``seconds`` after the last one, which a ``path`` may have
+    taken.
+    """
+
+    __slots__ = ("path", "seconds")
+
+    def __init__(self, sweep: DeadlineSweep, seconds: float | None) -> None:
+        super().__init__(sweep)
+        self.path: TextPath | None = None
+        self.seconds = math.inf if seconds is None else seconds
+
+    def due(self) -> float:
+        if self.path is None:
+            return self.at
+        silent = time.perf_counter() - self.path.last_at
+        return max(self.at, asyncio.get_running_loop().time() + self.seconds - silent)
+
+
 class AttemptRun:
     """A generation at one worker.
 
@@ -66,7 +86,7 @@ class AttemptRun:
         self._is_complete = False
         self._is_paused = False
         self._time = asyncio.get_running_loop().time
-        self._deadline = Bound(sweep)
+        self._deadline = TokenDeadline(sweep, deadlines.token)
 
     async def wait(self, receive: Receive) -> None:
         """Pass the worker's chunks on, each within its deadline, until the last one, or until the
@@ -76,7 +96,7 @@ class AttemptRun:
         self._run = self._worker.run(self._generation, self._take)
         del self._generation  # the run knows how long it needs the prompt
         if self.text_path is not None and isinstance(self._run, TextRun):
-            self._run.text_path = self.text_path
+            self._run.text_path = self._deadline.path = self.text_path
         if self._is_paused:
             self._run.pause()
         self._set_deadline()
@@ -131,9 +151,6 @@ class AttemptRun:
         seconds = self._deadlines.token if self.has_begun else self._deadlines.first_token
         is_off = seconds is None or self._is_paused or self._is_complete
         left = math.inf if is_off or seconds is None else seconds
-        if self.text_path is not None:
-            # it only moves the deadline on, so the sweep need not know
-            self.text_path.keep_deadline(self._deadline, self._time, left)
         self._sweep.move(self._deadline, self._time() + left)
 
 

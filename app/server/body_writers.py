@@ -26,6 +26,8 @@ from typing import Protocol
 from starlette.types import Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
 
+from adapters.text_path import ChunkedBody
+
 from ..concurrency import cancel
 
 #: where a scope's state has the connection's TransportWriter
@@ -64,7 +66,7 @@ class BodyWriter(Protocol):
     async def write_all(self, events: Events) -> None: ...
 
 
-class TransportWriter:
+class TransportWriter(ChunkedBody):
     """Writes the bodies of one connection's answers, one after the other, in chunks, and tells when
     the client leaves.
 
@@ -72,43 +74,34 @@ class TransportWriter:
     """
 
     def __init__(self, transport: asyncio.Transport, flow: FlowControl) -> None:
-        self._transport = transport
-        #: takes framed bytes
-        self._put: Callable[[bytes], None] = transport.write
+        super().__init__(transport)
         self._held: bytearray | None = None
         self._flow = flow
-        self._events: Events | None = None
+        self.source: Events | None = None
         self._has_left = False
         self._on_leave: Callable[[], object] | None = None
-        self.has_written = False
 
     @property
     def is_full(self) -> bool:
         return self._flow.write_paused
 
-    def write(self, data: bytes) -> None:
-        # a chunk of no bytes would end the body
-        if self._events is not None and data and not self._transport.is_closing():
-            self.has_written = True
-            self._put(b"%x\r\n%b\r\n" % (len(data), data))
-
     async def write_all(self, events: Events) -> None:
         if not self._has_left:
-            self._events = events
+            self.source = events
             if self.is_full:
                 events.pause()
         try:
-            await events.send_to(self.write)
+            await events.send_to(self)
         except BaseException:
             # the connection may close at once
             self.flush()
             raise
         finally:
-            self._events = None
+            self.source = None
 
     def hold(self, head: bytes) -> None:
         """Keep a head and later bytes until the next round of the event loop."""
-        self._held, self._put = bytearray(head), self._add
+        self._held, self.put = bytearray(head), self._add
         asyncio.get_running_loop().call_soon(self.flush)
 
     def _add(self, data: bytes) -> None:
@@ -119,25 +112,25 @@ class TransportWriter:
 
     def flush(self, data: bytes = b"") -> None:
         """Write what is held, and more framed bytes."""
-        held, self._held, self._put = self._held, None, self._transport.write
+        held, self._held, self.put = self._held, None, self.transport.write
         whole = data if held is None else held + data
-        if whole and not self._transport.is_closing():
-            self._transport.write(whole)
+        if whole and not self.transport.is_closing():
+            self.transport.write(whole)
 
     def pause(self) -> None:
         """Note that the transport takes no more for now."""
-        if self._events is not None:
-            self._events.pause()
+        if self.source is not None:
+            self.source.pause()
 
     def resume(self) -> None:
         """Note that the transport has room again."""
-        if self._events is not None:
-            self._events.resume()
+        if self.source is not None:
+            self.source.resume()
 
     def leave(self) -> None:
         """Note that the client has left, or has got another answer."""
         self.flush()
-        self._has_left, self._events = True, None
+        self._has_left, self.source = True, None
         self._call()
 
     def watch(self, on_leave: Callable[[], object]) -> None:

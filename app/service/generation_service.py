@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from adapters.formats import OutputSpec, TextDelta
+from adapters.text_path import TokenCounts
 from adapters.workers import Chunk, Generation, PromptTooLong
 
 from ..concurrency import LARGE_BYTES, DeadlineSweep, Offload
@@ -178,12 +179,12 @@ class GenerationService:
             def on_chunk(chunk: Chunk) -> None:
                 record.count(chunk._replace(prompt_tokens=total))
 
-        on_tokens = record.count_tokens if len(prompts) == 1 else None
+        counts = record.counts if len(prompts) == 1 else None
         each = prepared.sampling.choices
         return Choices(
             [
                 self._choice(
-                    prepared, choice, prompts[number // each], record, on_chunk, on_tokens, interval
+                    prepared, choice, prompts[number // each], record, on_chunk, counts, interval
                 )
                 for number, choice in enumerate(prepared.choices)
             ],
@@ -329,7 +330,7 @@ class GenerationService:
         prompt: PromptTokens,
         record: RequestRecord,
         on_chunk: Callable[[Chunk], None],
-        on_tokens: Callable[[int, int, int], None] | None,
+        counts: TokenCounts | None,
         interval: int,
     ) -> Choice:
         sampling, constraint = prepared.sampling, prepared.constraint
@@ -358,7 +359,7 @@ class GenerationService:
             return ChoiceDecoder(parser, traced, stops, tokens, ContentLogprobs(traced, tokens))
 
         generate = partial(self.pool.generate, generation, on_attempt=record.asked)
-        return Choice(generate, decoder, on_chunk, on_tokens)
+        return Choice(generate, decoder, on_chunk, counts)
 
     # -- answers -----------------------------------------------------------------------------------
 

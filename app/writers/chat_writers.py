@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.formats import Delta, TextDelta, ToolStart
+from adapters.text_path import TextEvent
 
 from ..generation import ChoiceDeltas, ChoiceEnd, ToolMode
 from .chat_objects import (
@@ -19,7 +20,7 @@ from .chat_objects import (
     usage,
 )
 from .chat_types import ChatCompletion, ChatCompletionChunk
-from .events import TextEvent, event
+from .events import TEXT, event, text_event
 from .writer import Batch, ChunkEvents
 
 
@@ -101,20 +102,20 @@ class ChunkWriter(ChunkEvents):
     def text_encoder(self, number: int, delta: TextDelta) -> Callable[[str], bytes]:
         if not self._streams[number].has_begun:
             return super().text_encoder(number, delta)
-        return self._text_event(number, delta).of
+        return self._text_event(number, delta)
 
     def _delta(self, number: int, delta: Delta) -> bytes:
         """Encode a delta; most are text, whose event is encoded once but for the text."""
         if isinstance(delta, ToolStart):
             return self._event(self._streams[number].chunk(delta))
-        return self._text_event(number, delta).of(delta.text)
+        return self._text_event(number, delta)(delta.text)
 
     def _text_event(self, number: int, delta: TextDelta) -> TextEvent:
         key = number, type(delta), getattr(delta, "index", 0)
         found = self._texts.get(key)
         if found is None:
-            chunk = self._streams[number].chunk(replace(delta, text=TextEvent.PLACE))
-            found = self._texts[key] = TextEvent(self._extended(chunk))
+            chunk = self._streams[number].chunk(replace(delta, text=TEXT))
+            found = self._texts[key] = text_event(self._extended(chunk))
         return found
 
     def counted(self) -> ChatCompletionChunk:

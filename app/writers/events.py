@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 from pydantic_core import to_json
 
+from adapters.text_path import TextEvent
+
 DONE = b"data: [DONE]\n\n"
 
 #: line ends of Unicode, at which some clients split a stream, and what JSON has for them
@@ -34,21 +36,18 @@ def event(value: Mapping[str, Any]) -> bytes:
     return b"data: " + one_line(orjson.dumps(value)) + b"\n\n"
 
 
-class TextEvent:
-    """Events that differ in one text only; the rest is encoded once.
+#: the place of a text in an event; no name of a model or a tool has it
+TEXT = "\x1ftext\x1f"
 
-    ``value``: one of them, with PLACE as the text, once or more often.
-    """
 
-    #: no name of a model or a tool has it
-    PLACE = "\x1ftext\x1f"
+def text_event(value: Mapping[str, Any]) -> TextEvent:
+    """Return the events that differ from this one, whose text is TEXT, in that text only."""
+    return TextEvent(tuple(event(value).split(orjson.dumps(TEXT)[1:-1])), quoted)
 
-    def __init__(self, value: Mapping[str, Any]) -> None:
-        self._parts = event(value).split(orjson.dumps(self.PLACE))
 
-    def of(self, text: str) -> bytes:
-        """Encode the event of this text."""
-        return one_line(orjson.dumps(text)).join(self._parts)
+def quoted(text: str) -> bytes:
+    """Encode a text."""
+    return one_line(orjson.dumps(text))
 
 
 def named_event(value: Mapping[str, Any]) -> bytes:

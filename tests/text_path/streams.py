@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from adapters.formats import FormatPlan, InputFormat, OutputSpec, custom_tool
-from adapters.text_path import TextPath
+from adapters.text_path import ChunkedBody, TextPath
 from adapters.workers import Chunk, Generation, Receive
 from adapters.workers.sglang_run import SGLangRun
 from adapters.workers.sglang_wire import StreamReader
@@ -110,9 +110,13 @@ class Attempt:
 
 @dataclass
 class Answered:
-    """An answer: its events, what was counted, and the bytes of the stream that the path took."""
+    """An answer: its events, what was counted, and the bytes of the stream that the path took.
+
+    ``counts``: the tokens that were counted by each event.
+    """
 
     events: list[bytes]
+    counts: list[int]
     record: RequestRecord
     passed: int
     error: Exception | None
@@ -133,6 +137,24 @@ class Answered:
     def counted(self) -> tuple[int, int, int]:
         record = self.record
         return record.completion_tokens, record.prompt_tokens, record.cached_tokens
+
+
+class Written:
+    """A client's transport that takes the events out of their chunks."""
+
+    def __init__(self, record: RequestRecord) -> None:
+        self.events: list[bytes] = []
+        self.counts: list[int] = []
+        self._record = record
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, chunk: bytes) -> None:
+        event = chunk.partition(b"\r\n")[2][:-2]
+        assert event and chunk == b"%x\r\n%s\r\n" % (len(event), event)
+        self.events.append(event)
+        self.counts.append(self._record.completion_tokens)
 
 
 def _join(found: list[Any], choice: Any) -> None:
@@ -161,12 +183,12 @@ async def answered(
     *,
     has_path: bool,
     max_tokens: int = 10_000,
-    record: RequestRecord | None = None,
 ) -> Answered:
     """Return the answer of which each choice has one of these streams."""
-    vocabulary, record = grammar.vocabulary, record or RequestRecord("r")
-    passed = 0
-    events: list[bytes] = []
+    vocabulary, record = grammar.vocabulary, RequestRecord("r")
+    passed, written = 0, Written(record)
+    write = ChunkedBody(written)  # type: ignore[arg-type]
+    write.source = written
     generation = Generation("r", PROMPT, None, max_tokens=max_tokens)
     stops = vocabulary.stop_token_ids
 
@@ -190,7 +212,7 @@ async def answered(
             return ChoiceDecoder(grammar.parser(), plan.reader(), ContentStops(()), tokens)
 
         on_chunk: Callable[[Chunk], None] = record.count
-        return Choice(generate, decoder, on_chunk, record.count_tokens if has_path else None)
+        return Choice(generate, decoder, on_chunk, record.counts if has_path else None)
 
     number = len(streams)
     writer = ChunkWriter(Envelope("chatcmpl-1", 1, "m", "fp"), "auto", number, include_usage=True)
@@ -198,20 +220,20 @@ async def answered(
     error: Exception | None = None
 
     def take(batch: Any) -> None:
-        events.append(writer.write(batch))
+        write(writer.write(batch))
 
     def write_text(number: int, delta: Any) -> TextWriter:
-        return writer.text_encoder(number, delta), events.append
+        return writer.text_encoder(number, delta), write
 
     try:
         await choices.start()
         await choices.send_to(take, write_text)
-        events.append(await writer.end())
+        write(await writer.end())
     except Exception as raised:
         error = raised
     finally:
         await choices.aclose()
-    return Answered(events, record, passed, error)
+    return Answered(written.events, written.counts, record, passed, error)
 
 
 class Counted:

@@ -1,9 +1,10 @@
 """One path at a time: what opens it, what it moves, and what it leaves."""
 
-import math
+import json
+import time
 from bisect import bisect_left
-from dataclasses import dataclass
 from random import Random
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,7 +16,8 @@ from adapters.formats import (
     ToolInput,
     for_own_engine,
 )
-from adapters.text_path import TextPath, TokenStarts
+from adapters.text_path import ChunkedBody, TextEvent, TextPath, TokenCounts, TokenStarts
+from app.writers.events import quoted
 from tests.formats.cases import AUTO, FREE, quiet
 from tests.formats.harness import compiled_as, encode
 
@@ -25,11 +27,6 @@ from .test_faults import event
 STOPS = (256,)
 
 
-@dataclass
-class Deadline:
-    at: float = 0.0
-
-
 class Path:
     """A path in free text, behind its first token."""
 
@@ -37,11 +34,16 @@ class Path:
         _, grammar = compiled_as("hermes", quiet(FREE), for_own_engine)
         self.parser = grammar.parser()
         self.parser.feed(ord("x"))
-        self.counted: list[tuple[int, ...]] = []
+        self.counts = TokenCounts()
         self.written: list[bytes] = []
         self.starts = TokenStarts()
-        self.path = TextPath(self.parser, self.starts, lambda *counts: self.counted.append(counts))
+        self.path = TextPath(self.parser, self.starts, self.counts)
         self.path.enter(1, 100, 0, STOPS)
+        self.seen = 1
+
+    @property
+    def counted(self) -> tuple[int, int, int]:
+        return self.counts.completion, self.counts.prompt, self.counts.cached
 
     def open(self, *, holds_newlines: bool = False) -> "Path":
         self.path.open(str.encode, self.written.append, holds_newlines=holds_newlines)
@@ -50,9 +52,11 @@ class Path:
     def push(self, text: str, made: int = 0) -> bool:
         """Send a text as the next event; return whether the path took it."""
         ids = [*text.encode()]
-        data = event(ids, made or self.path.seen + len(ids))
+        data = event(ids, made or self.seen + len(ids))
         used = self.path.push(data)
         assert used in (0, len(data))
+        if used:
+            self.seen += len(ids)
         return used > 0
 
 
@@ -60,10 +64,9 @@ def test_a_text_is_written_and_counted() -> None:
     made = Path().open()
     assert made.push("ab") and made.push("c")
     assert made.written == [b"ab", b"c"]
-    assert made.counted == [(2, 3, 0), (1, 3, 0)]
+    assert made.counted == (3, 3, 0)
     assert made.path.close() == 3 and made.starts.size == 3
-    made.path.leave()
-    assert (made.path.seen, made.path.left, made.path.prompt_tokens) == (4, 97, 3)
+    assert made.path.leave() == (4, 97, 3, 0)
 
 
 def test_a_closed_path_takes_nothing() -> None:
@@ -87,16 +90,17 @@ def test_what_is_left_changes_nothing() -> None:
     assert not made.push("<tool_call>") and not made.push("")
     assert made.path.push(event([0xC3], 2)) == 0
     assert not made.push("a", made=9) and not made.push("a", made=1)
-    assert made.path.seen == 1 and made.path.left == 100
-    assert made.written == made.counted == [] and made.path.close() == 0
+    assert made.path.leave() == (1, 100, 0, 0)
+    assert made.written == [] and made.counted == (0, 0, 0) and made.path.close() == 0
 
 
 def test_what_is_held_back_is_counted_and_not_written() -> None:
-    made, deadline = Path().open(), Deadline()
-    made.path.keep_deadline(deadline, lambda: 5.0, 60.0)
-    assert made.push("ab") and made.push("<tool") and made.push("_")
-    assert made.written == [b"ab"] and deadline.at == 65.0
-    assert made.counted == [(2, 3, 0), (5, 3, 0), (1, 3, 0)]
+    made = Path().open()
+    assert made.push("ab")
+    first = made.path.last_at
+    assert made.push("<tool") and made.push("_")
+    assert made.written == [b"ab"] and made.path.last_at > first
+    assert made.counted == (8, 3, 0)
     assert not made.push("!"), "the text before it belongs to the same event"
     assert made.path.close() == 2 and made.starts.size == 8
 
@@ -111,27 +115,64 @@ def test_a_path_for_marks_takes_nothing_else() -> None:
     assert made.written == [] and made.path.close() == 0 and made.starts.size == 4
 
 
-def test_a_deadline_moves_with_each_text() -> None:
-    made, deadline = Path().open(), Deadline()
-    made.path.keep_deadline(deadline, lambda: 5.0, 60.0)
-    assert deadline.at == 0.0 and made.push("a") and deadline.at == 65.0
-    made.path.keep_deadline(deadline, lambda: 5.0, math.inf)
-    deadline.at = 0.0
-    assert made.push("a") and deadline.at == 0.0
+def test_the_time_of_the_last_text() -> None:
+    made = Path().open()
+    before = time.perf_counter()
+    assert made.path.last_at < 0 and made.counts.first_at is None
+    assert made.push("a")
+    first = made.path.last_at
+    assert made.counts.first_at == made.counts.last_at == first
+    assert made.push("b") and before <= first <= made.path.last_at <= time.perf_counter()
+    assert (made.counts.first_at, made.counts.last_at) == (first, made.path.last_at)
 
 
-def test_a_client_that_pauses_in_a_write_leaves_no_deadline() -> None:
-    """A pause takes the deadline back; the text that caused it must not set it again."""
-    made, deadline = Path(), Deadline()
+TEXTS = [
+    "a",
+    'a"',
+    "\\",
+    "\n\x00\x1f\x7f",
+    "é",
+    "漢字",
+    "😀",
+    *"\x80\x85\xa0’\u2028\u2029",
+    "a" * 90,
+]
 
-    def pause(data: bytes) -> None:
-        made.path.keep_deadline(deadline, lambda: 6.0, math.inf)
-        deadline.at = math.inf
 
-    made.path.open(str.encode, pause)
-    made.path.keep_deadline(deadline, lambda: 5.0, 60.0)
-    assert made.push("a") and deadline.at == math.inf
-    assert made.push("b") and deadline.at == math.inf
+@pytest.mark.parametrize("text", TEXTS, ids=ascii)
+@pytest.mark.parametrize("head", [b"x" * size for size in (0, 6, 7, 246, 247, 5000)])
+def test_the_chunk_of_a_text(text: str, head: bytes) -> None:
+    """Sizes of one digit and more; texts that JSON has as they are, and others."""
+    made, transport = Path(), Mock(is_closing=Mock(return_value=False))
+    encode = TextEvent((head + b'["', b'","', b'"]'), quoted)
+    body = ChunkedBody(transport)
+    body.source = made
+    made.path.open(encode, body)
+    assert made.push(text)
+    event = b"%s[%s,%s]" % (head, quoted(text), quoted(text))
+    assert encode(text) == event and json.loads(event[len(head) :]) == [text, text]
+    transport.write.assert_called_once_with(b"%x\r\n%s\r\n" % (len(event), event))
+    assert body.has_written
+
+
+def test_a_body_that_takes_no_more() -> None:
+    made, transport = Path(), Mock(is_closing=Mock(return_value=True))
+    body = ChunkedBody(transport)
+    made.path.open(TextEvent((b'"', b'"'), quoted), body)
+    assert made.push("a") and not transport.is_closing.called
+    body.source = made
+    assert made.push("b") and transport.is_closing.called
+    assert not transport.write.called and not body.has_written
+
+
+def test_a_path_that_is_closed_in_a_write() -> None:
+    made, transport = Path(), Mock(is_closing=Mock(return_value=False))
+    transport.write.side_effect = lambda data: made.path.close()
+    body = ChunkedBody(transport)
+    body.source = made
+    made.path.open(TextEvent((b'"', b'"'), quoted), body)
+    assert made.push("a") and not made.push("b")
+    assert transport.write.call_count == 1
 
 
 def test_what_the_client_raises_comes_out() -> None:

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from adapters.workers import WorkerError
 from adapters.workers.http_client import HttpClient
-from adapters.workers.http_connection import HEAD_BYTES, HEAD_PIECE
+from adapters.workers.http_connection import HEAD_BYTES, HEAD_PIECE, Connection
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 GOOD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
@@ -199,3 +200,107 @@ def test_the_end_of_the_connection(run: Run, name: str) -> None:
     found, after, connections = run(twice(sent, closes=True))
     assert found == outcome or found[0] == outcome
     assert (after, connections) == ((200, b"good"), NEW)
+
+
+class Path:
+    """A path that takes the letters t at the front, and fails at an exclamation mark."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def push(self, data: bytes) -> int:
+        if data.startswith(b"!"):
+            raise OSError("gone")
+        used = len(data) - len(data.lstrip(b"t"))
+        self.taken += used
+        return used
+
+
+class Asked:
+    """A request whose answer goes to a path first."""
+
+    def __init__(self) -> None:
+        self.text_path: Any = Path()
+        self.data: list[bytes] = []
+        self.ends: list[BaseException | None] = []
+
+    def on_head(self, status: int) -> None: ...
+
+    def on_data(self, data: bytes) -> None:
+        self.data.append(data)
+
+    def on_end(self, error: BaseException | None) -> None:
+        self.ends.append(error)
+
+
+def received(*reads: bytes) -> tuple[Asked, Connection, Mock]:
+    """Return a request whose connection has read these bytes behind a head, and its pool."""
+    pool, asked = Mock(), Asked()
+    transport = Mock(is_closing=Mock(return_value=False))
+    transport.get_write_buffer_size.return_value = 0
+    connection = Connection(pool)
+    connection.connection_made(transport)
+    connection.ask(asked, b"", b"")
+    for data in (CHUNKED + b"1\r\na\r\n", *reads):
+        connection.data_received(data)
+    return asked, connection, pool
+
+
+END = b"0\r\n\r\n"
+#: reads, the bytes that the path takes, and the pieces that go on to the receiver
+READS: dict[str, tuple[list[bytes], int, list[bytes]]] = {
+    "all": ([b"2\r\ntt\r\n", b"1\r\nt\r\n"], 3, []),
+    "the first bytes": ([b"4\r\nttbt\r\n"], 2, [b"bt"]),
+    "nothing": ([b"2\r\nbt\r\n"], 0, [b"bt"]),
+    "a chunk in pieces": ([b"3\r\nt", b"tt\r\n", b"1", b"\r\n", b"t", b"\r\n"], 4, []),
+    # the receiver has the path, too
+    "two pieces": ([b"1\r\nt\r\n1\r\nt\r\n"], 0, [b"tt"]),
+}
+
+
+@pytest.mark.parametrize("what", READS)
+def test_a_path_gets_a_body_before_its_receiver(what: str) -> None:
+    reads, taken, rest = READS[what]
+    asked, connection, pool = received(*reads)
+    assert (asked.text_path.taken, asked.data, asked.ends) == (taken, [b"a", *rest], [])
+    connection.data_received(END)
+    assert asked.ends == [None]
+    pool.on_idle.assert_called_once_with(connection)
+
+
+def test_an_answer_that_ends_with_text_for_a_path_has_an_end() -> None:
+    asked, connection, pool = received(b"1\r\nt\r\n" + END)
+    assert (asked.data, asked.ends) == ([b"a", b"t"], [None])
+    pool.on_idle.assert_called_once_with(connection)
+
+
+def test_a_fault_behind_text_for_a_path_ends_the_answer() -> None:
+    asked, _, pool = received(b"1\r\nt\r\nx")
+    assert asked.data == [b"a", b"t"] and len(asked.ends) == 1
+    assert isinstance(asked.ends[0], WorkerError) and asked.ends[0].reason == "protocol"
+    assert not pool.on_idle.called
+
+
+def test_what_a_path_raises_ends_the_answer() -> None:
+    asked, connection, pool = received(b"1\r\n!\r\n")
+    assert [type(error) for error in asked.ends] == [OSError] and not pool.on_idle.called
+    connection.data_received(b"1\r\nt\r\n")
+    assert len(asked.ends) == 1 and asked.text_path.taken == 0
+
+
+def test_text_that_a_path_takes_is_part_of_the_body() -> None:
+    """The lines between two pieces of a body are bounded, those of a whole body are not."""
+    asked, _, _ = received(*[b"1;" + b"e" * 998, b"\r\nt\r\n"] * (HEAD_BYTES // 1000 + 2))
+    assert asked.ends == [] and asked.text_path.taken == HEAD_BYTES // 1000 + 2
+
+
+def test_a_path_gets_nothing_behind_the_end_of_its_request(run: Run) -> None:
+    async def work() -> int:
+        asked, connection, _ = received()
+        connection.stop(asked, is_ending=True)
+        connection.data_received(b"1\r\nt\r\n")
+        connection.abort()
+        taken: int = asked.text_path.taken
+        return taken
+
+    assert run(work()) == 0

@@ -72,6 +72,25 @@ async def test_a_deadline_that_moves_on_does_not_pass():
     await watched.until("moved")
 
 
+async def test_a_deadline_that_knows_by_now_that_it_moved():
+    class Moved(Deadline):
+        asked = 0
+
+        def due(self) -> float:
+            self.asked += 1
+            return self.at + (3600 if self.asked == 1 else 0)
+
+    watched = Watched()
+    deadline = Moved(lambda: watched.note("moved"))
+    watched.sweep.add(deadline)
+    watched.move(deadline, 0.01)
+    watched.add("later", 0.2)
+    await watched.until("later")
+    assert (watched.passed, deadline.asked) == (["later"], 1)
+    watched.move(deadline, 0)
+    await watched.until("moved")
+
+
 @pytest.mark.parametrize("first", [3600, math.inf])
 async def test_a_deadline_that_moves_nearer_passes_in_time(first: float):
     watched = Watched()

@@ -34,13 +34,14 @@ class Prepared:
         repeated = None if self.kept is None else partial(self.kept.read, "me")
         request = parse(ChatRequest, body, max_values=MAX_JSON_VALUES, repeated=repeated)[0]
         try:
-            ready = await self.service.generation._prepared(
+            ready, prompts = await self.service.generation._prepare(
                 partial(common_chat, request), context()
             )
         except ApiError as error:
             return ("error", error.body())
         spec = ready.constraint.spec
-        return repr(ready.output), ready.sampling, spec, ready.choices, ready.constraint.relaxed
+        relaxed = ready.constraint.relaxed
+        return repr(ready.output), ready.sampling, spec, ready.choices, prompts, relaxed
 
 
 @pytest.mark.parametrize(
