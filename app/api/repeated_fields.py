@@ -6,7 +6,8 @@ Ten tools take 0.03 ms to validate and 0.1 ms in later steps, a look-up 0.02 ms.
 Key         the client, and all of a body but its messages and the fields that no step reads, as
             bytes that differ wherever JSON differs: types, the order of keys, 1 and 1.0. Clients
             never share entries: no client can measure what another one has sent.
-Bounds      MAX_BYTES of bodies as objects, with all that is made of them (RecentValues).
+Bounds      MAX_BYTES of bodies as objects, with all that is made of them (RecentValues), but for
+            tools as templates get them, which have a bound of their own (kept_tools).
 Threads     any.
 Not here    errors: an invalid body is validated as a whole.
 """
@@ -21,8 +22,8 @@ from ..concurrency import RecentValues, bytes_of_json
 from ..protocol import ChatRequest, UnknownFields
 
 MAX_BYTES = 32 << 20
-#: of an entry, beside its JSON
-ENTRY_BYTES = 6_000
+#: of an entry, and of each tool, beside their JSON
+ENTRY_BYTES, TOOL_BYTES = 6_000, 900
 
 
 class RepeatedFields:
@@ -54,6 +55,7 @@ class RepeatedFields:
                 return validate()
         request = validate()
         if not unknown.listed(request, body):
-            size = bytes_of_json(key[1]) + ENTRY_BYTES
+            tools = [*(request.tools or ()), *(request.functions or ())]
+            size = bytes_of_json(key[1]) + ENTRY_BYTES + TOOL_BYTES * len(tools)
             self._kept.keep(key, request.repeating(), size)
         return request

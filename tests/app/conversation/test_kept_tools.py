@@ -1,5 +1,9 @@
 """Templates write kept tools as they write others, and clients share none."""
 
+import gc
+import json
+import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +11,13 @@ import pytest
 
 from adapters.formats import OutputSpec, Tool
 from app.conversation import kept_tools
-from app.conversation.kept_tools import MAX_TEXTS, KeptTools, kept_json
+from app.conversation.kept_tools import (
+    MAX_TEXTS,
+    KeptList,
+    KeptObject,
+    KeptTools,
+    kept_json,
+)
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.small_tokenizer import TEMPLATE, folder
 
@@ -89,3 +99,47 @@ def test_a_value_has_few_texts() -> None:
     written = [kept_json(lambda _, indent: f"{indent}", value, indent=n) for n in range(9)]
     assert written == [*map(str, range(9))]
     assert len(value._texts) == MAX_TEXTS
+
+
+def nested(depth: int, leaf: Any) -> Any:
+    return leaf if not depth else [nested(depth - 1, leaf)]
+
+
+#: tools of which a template writes much more than the client has sent
+SPREAD: list[tuple[Tool, ...]] = [
+    (Tool("a", {"a": nested(150, [True] * 2_000)}),),
+    (Tool("a", {"a": "x" * 20_000 + "\N{GRINNING FACE}"}),),
+    tuple(Tool(f"f{number}", {}) for number in range(128)),
+]
+
+
+def written(value: Any, **how: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, **how)
+
+
+@pytest.mark.parametrize("tools", SPREAD, ids=["indented", "wide", "many"])
+def test_the_texts_of_kept_tools_are_within_what_counts_for_them(tools: tuple[Tool, ...]) -> None:
+    """REGRESSION: an entry of 0.25 MB had 12 MB of texts."""
+    kept = KeptTools()
+    value, _ = kept.of(tools, "me")
+    assert isinstance(value, KeptList)
+    inner = [each for tool in value for each in (tool, tool["function"])]
+    values: list[KeptList | KeptObject] = [value, *inner]
+    for each in values:
+        for indent in (None, 4):
+            assert kept_json(written, each, indent=indent) == written(each, indent=indent)
+    texts = [text for each in values for text in each._texts.values()]
+    assert sum(map(sys.getsizeof, texts)) < kept._kept.held
+
+
+def test_tools_that_are_no_longer_kept_are_freed_with_an_output_spec_that_stays() -> None:
+    """REGRESSION: specs that are kept held tools beyond the bound on these."""
+    kept, made = KeptTools(most_bytes=40_000), dict[object, Any]()
+    first = weakref.ref(kept.of(TOOLS[0], "me", made)[0])
+    gc.collect()
+    assert first() is not None
+    for number in range(20):
+        kept.of((Tool(f"f{number}", {}),), "me")
+    gc.collect()
+    assert first() is None
+    assert kept.of(TOOLS[0], "me", made) == KeptTools().of(TOOLS[0], "me")

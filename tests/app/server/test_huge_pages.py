@@ -50,6 +50,7 @@ class System:
         self.refuses = False
         self.flags: dict[int, dict[int, int]] = {}
         self.maps, self.pagemap = folder / "maps", folder / "pagemap"
+        self.enabled = folder / "enabled"
 
     def write(self, lines: str) -> None:
         """Write the mappings and their pages."""
@@ -70,6 +71,7 @@ def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> System:
     made = System(tmp_path)
     monkeypatch.setattr(huge_pages, "_MAPPINGS", made.maps)
     monkeypatch.setattr(huge_pages, "_PAGEMAP", made.pagemap)
+    monkeypatch.setattr(huge_pages, "_ENABLED", made.enabled)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: made)
     return made
 
@@ -97,6 +99,24 @@ def test_a_system_that_refuses_or_shows_no_mappings_changes_nothing(system: Syst
     system.write("{0}-{1} rw-p 00000000 00:00 0 \n")
     assert use_huge_pages() == 0
     assert system.moved == [0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "moved"),
+    [
+        ("always madvise [never]\n", []),
+        ("always [madvise] never\n", [0]),
+        ("[always] madvise never\n", [0]),
+    ],
+)
+def test_the_system_decides_whether_there_are_huge_pages(
+    system: System, setting: str, moved: list[int]
+):
+    """REGRESSION: the call itself does not heed the setting."""
+    system.enabled.write_text(setting)
+    system.write("{0}-{1} rw-p 00000000 00:00 0 \n")
+    assert use_huge_pages() == len(moved)
+    assert system.moved == moved
 
 
 def test_memory_keeps_what_it_holds():

@@ -1,6 +1,8 @@
 """A request whose fields were read before is prepared as if they were not."""
 
+import gc
 import json
+import tracemalloc
 from functools import partial
 from typing import Any
 
@@ -10,6 +12,7 @@ from adapters.workers import SAMPLING_OPTIONS
 from app.api.body import parse
 from app.api.repeated_fields import RepeatedFields
 from app.common_form import common_chat
+from app.constraints import requested_output
 from app.errors import ApiError
 from app.protocol import ChatRequest
 from app.settings import MAX_JSON_VALUES
@@ -91,3 +94,56 @@ async def test_models_share_nothing_that_their_settings_decide() -> None:
     one, other = Prepared(), Prepared(name="other", reasoning="off")
     other.kept = one.kept
     assert (await one.of())[0] != (await other.of())[0]
+
+
+def allowed(names: list[str]) -> dict[str, Any]:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": tools}}
+
+
+def tool(name: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, **fields}}
+
+
+NAMES = [f"f{number}" for number in range(100)]
+#: fields whose values are small in JSON and large as objects
+LARGE: dict[str, dict[str, Any]] = {
+    "none": {},
+    "tools": {"tools": [tool(name) for name in NAMES]},
+    "custom": {"tools": [{"type": "custom", "custom": {"name": name}} for name in NAMES]},
+    "functions": {"functions": [tool(name)["function"] for name in NAMES]},
+    "allowed": {"tools": [tool("a")], "tool_choice": allowed(["a"] * 500)},
+    "lists": {"tools": [tool("a", parameters={"enum": [[True] for _ in range(2_000)]})]},
+    "members": {"tools": [tool("a", parameters={"enum": [{f"{n:x}": 1} for n in range(2_000)]})]},
+    "choices": {"guided_choice": [f"{n:x}" for n in range(500)]},
+    "biases": {"logit_bias": {str(n): 1 for n in range(100)}},
+}
+
+
+@pytest.mark.parametrize("fields", LARGE.values(), ids=LARGE.keys())
+def test_kept_fields_take_no_more_memory_than_counts_for_them(fields: dict[str, Any]) -> None:
+    """REGRESSION: tools with nothing but names took twice as much."""
+    kept, settings = RepeatedFields(), Service([]).generation.settings
+    body = json.dumps({"messages": [USER], **fields}).encode()
+
+    def prepare(client: str) -> None:
+        repeated = partial(kept.read, client)
+        request = common_chat(
+            parse(ChatRequest, body, max_values=MAX_JSON_VALUES, repeated=repeated)[0]
+        )
+        output = requested_output(request, settings)
+        if request.made is not None:
+            request.made["output"] = output
+
+    prepare("first")
+    counted = kept._kept.held
+    tracemalloc.start()
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    for client in ("second", "third", "fourth"):
+        prepare(client)
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert kept._kept.held == 4 * counted
+    assert taken <= 3 * counted
