@@ -182,7 +182,8 @@ class Choices:
     ) -> None:
         self._choices = choices
         self._timeout = timeout
-        self._sweep = sweep or DeadlineSweep()
+        # an empty one is false
+        self._sweep = DeadlineSweep() if sweep is None else sweep
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[int, ChoiceItem]] = []
         self._take: Callable[[Batch], None] | None = None
