@@ -63,7 +63,8 @@ class Choice:
         generate: runs its generation.
         decoder: makes the decoder of one attempt.
         on_chunk: called with each chunk.
-        counts: count instead the tokens of text that passes by a path; None: no path may be used.
+        counts: of the tokens that pass by a path, and so are in no chunk; None: no path may be
+            used.
     """
 
     def __init__(
