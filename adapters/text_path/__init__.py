@@ -13,8 +13,8 @@ Contract     1 ``TextPath.push`` takes whole events from the front of what it is
                many bytes; the general path would have written the same text for them.
              2 what it does not take has changed nothing: a fault, an end, the end of a mark, an
                unusual event are all the general path's.
-             3 ``TokenCounts`` and ``last_at`` count and time each text that passed, for records and
-               deadlines.
+             3 ``TokenCounts`` and ``last_at`` count and time all tokens that passed, also those
+               that show nothing, for records and deadlines.
 Oracle       the general path itself (tests/text_path).
 Not here     when the path may be open (app.generation.choices), sockets (adapters.workers).
 """

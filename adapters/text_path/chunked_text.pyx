@@ -81,7 +81,7 @@ cdef class TextEvent:
 cdef class ChunkedBody:
     """A body in chunks, written to a transport.
 
-    ``source``: of its data; None: nothing may be written. ``put`` takes chunks, at first the transport.
+    ``source``: of its data; None: nothing may be written. ``put`` takes chunks: at first the write of the transport.
     ``has_written``: set by every write, for an observer to clear. A body is also the callable that writes.
     """
 

@@ -42,7 +42,7 @@ cdef class TextPath:
     # of the general path, where it stands
     cdef readonly bint is_open
     cdef bint holds_newlines
-    # of text; None: only tokens that show nothing pass
+    # of text; None: the path is closed, or only tokens that show nothing pass
     cdef object encode, write
     # of prepared events, which are written without a call of Python
     cdef TextEvent event

@@ -86,7 +86,7 @@ cdef class TextPath:
         starts: of its tokens.
         counts: of its request.
 
-    ``last_at``: when the last text passed, in the time of ``perf_counter``.
+    ``last_at``: when the last tokens passed, in the time of ``perf_counter``.
     """
 
     def __init__(self, Parser parser not None, TokenStarts starts not None, TokenCounts counts not None):
@@ -140,7 +140,7 @@ cdef class TextPath:
         self.is_entered = True
 
     def leave(self):
-        """Give the numbers back: ids seen and left, and, if a text passed, tokens of the prompt and cached ones."""
+        """Give the numbers back: ids seen and left, and, if ids passed, tokens of the prompt and cached ones."""
         self.is_entered = False
         return self.seen, self.left, self.prompt_tokens, self.cached_tokens
 

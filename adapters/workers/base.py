@@ -277,7 +277,9 @@ class Run(Protocol):
 
 
 class TextPath(Protocol):
-    """A way past the receiver for what only adds text to the answer (adapters.text_path)."""
+    """A way past the receiver for what only adds text to the answer, or shows nothing yet
+    (adapters.text_path).
+    """
 
     @property
     def is_open(self) -> bool: ...
@@ -298,8 +300,8 @@ class TextPath(Protocol):
         ...
 
     def leave(self) -> tuple[int, int, int, int]:
-        """Give the numbers back: ids so far, ids until the limit, and, if there was text, the
-        tokens of the prompt and those that were cached.
+        """Give the numbers back: ids so far, ids until the limit, and, if it took any, the tokens
+        of the prompt and those that were cached.
         """
         ...
 

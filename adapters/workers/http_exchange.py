@@ -16,8 +16,8 @@ from .http_pool import ConnectionPool
 
 
 class Exchange:
-    """A request and its answer. ``text_path``: takes what it can from the body; set it before
-    ``wait``.
+    """A request and its answer. ``text_path``: takes what it can from the body, which does not
+    count as a byte for ``read_s``; set it before ``wait``.
     """
 
     text_path: TextPath | None = None

@@ -77,8 +77,9 @@ class SGLangRun(TextRun):
             await self._answer()
             return
         except LessRoom as error:
-            asked = self._asked
-            if not asked.images or not 0 < error.room < asked.max_tokens:
+            asked = self._generation
+            # None: the refusal came behind a token
+            if asked is None or not asked.images or not 0 < error.room < asked.max_tokens:
                 raise
             self._generation = replace(asked, max_tokens=error.room)
             del asked

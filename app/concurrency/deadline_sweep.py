@@ -66,7 +66,7 @@ class DeadlineSweep:
             self._set_timer(at)
 
     def pass_all(self) -> None:
-        """Let all watched deadlines pass."""
+        """Let all watched deadlines pass at the next look, but for those that have moved (due)."""
         for deadline in self._deadlines:
             self.move(deadline, 0.0)
 

@@ -63,7 +63,8 @@ class Choice:
         generate: runs its generation.
         decoder: makes the decoder of one attempt.
         on_chunk: called with each chunk.
-        counts: count instead the tokens of text that passes by a path; None: no path may be used.
+        counts: of the tokens that pass by a path, and so are in no chunk; None: no path may be
+            used.
     """
 
     def __init__(
@@ -182,7 +183,8 @@ class Choices:
     ) -> None:
         self._choices = choices
         self._timeout = timeout
-        self._sweep = sweep or DeadlineSweep()
+        # an empty one is false
+        self._sweep = DeadlineSweep() if sweep is None else sweep
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[int, ChoiceItem]] = []
         self._take: Callable[[Batch], None] | None = None

@@ -40,8 +40,8 @@ OVERRUN = WorkerError(502, "tokens beyond the limit or a stop token", reason="ov
 
 
 class TokenDeadline(Bound):
-    """The deadline of the next token, ``seconds`` after the last one, which a ``path`` may have
-    taken.
+    """The deadline of the next token, or of the first one. ``seconds``: between two; a ``path``
+    takes tokens without moving it.
     """
 
     __slots__ = ("path", "seconds")

@@ -258,6 +258,7 @@ class Pool:
                 if not asked.tried:
                     self._budget.count_request()
                 asked.tried.append(member)
+                error = None  # its frames would keep the prompt while this worker answers
                 error = await self._attempted(member, asked, begin, on_attempt)
                 if error is None:
                     return

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adapters.workers import Image, PromptImage, PromptTooLong, SGLangWorker, WorkerError
+from adapters.workers import Chunk, Image, PromptImage, PromptTooLong, SGLangWorker, WorkerError
 
 from ..pulling import pulled
 from .helpers import check_invariants, collect, ids_of, run
@@ -158,6 +158,27 @@ def test_a_server_that_never_has_room_is_asked_twice() -> None:
     with pytest.raises(WorkerError) as caught:
         run(collect(seeing(server), ask(images=IMAGES, max_tokens=60)))
     assert caught.value.status == 400 and len(server.sent("/generate")) == 2
+
+
+@pytest.mark.parametrize("images", [(), IMAGES], ids=["text", "images"])
+@pytest.mark.parametrize("size", [50, 10_000], ids=["in pieces", "at once"])
+def test_a_refusal_for_room_behind_a_token_ends_the_answer(
+    images: tuple[PromptImage, ...], size: int
+) -> None:
+    """It comes too late to ask again: the token was passed on."""
+    refusal = {"error": {"message": too_much(60), "type": "x", "code": 400}}
+    events = [b"data: " + json.dumps(each).encode() for each in (expanded(70, 5), refusal)]
+    data = b"".join(line + b"\n\n" for line in events)
+    server = Server(lambda: httpx.Response(200, stream=Body(data, size)))
+    chunks: list[Chunk] = []
+
+    async def answer() -> None:
+        await seeing(server).run(ask(images=images), lambda chunk: not chunks.append(chunk)).wait()
+
+    with pytest.raises(WorkerError, match="leaves room") as caught:
+        run(answer())
+    assert caught.value.status == 400 and ids_of(chunks) == [5]
+    assert len(server.sent("/generate")) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from adapters.formats import ContentDelta
 from adapters.workers import Chunk, Receive, WorkerError
 from adapters.workers.base import FinishReason
+from app.concurrency import DeadlineSweep
 from app.generation.choice_decoder import ChoiceDecoder, ChoiceEnd, ChoiceItem
 from app.generation.choices import WAITING, Batch, Choice, Choices, Flow
 from app.generation.content_stops import ContentStops
@@ -88,6 +89,7 @@ class Answer:
         stops: tuple[str, ...] = (),
         turns: int = 3,
         timeout: float = PATIENCE,
+        sweep: DeadlineSweep | None = None,
     ) -> None:
         plan, grammar = compiled(FORMAT, FREE)
 
@@ -97,7 +99,7 @@ class Answer:
 
         self.models = [Model(turns) for _ in range(number)]
         made = [Choice(model.generate, decoder) for model in self.models]
-        self.choices = Choices(made, timeout=timeout)
+        self.choices = Choices(made, timeout=timeout, sweep=sweep)
         self.batches: list[list[tuple[int, ChoiceItem]]] = []
 
     def take(self, batch: Batch) -> None:
@@ -427,3 +429,13 @@ async def test_a_generation_that_takes_too_long_fails():
     with pytest.raises(TimeoutError):
         await answer.choices.start()
     assert not answer.models[0].is_running
+
+
+async def test_answers_share_the_deadlines_that_they_get():
+    """Also the first one, which finds none there."""
+    sweep = DeadlineSweep()
+    answer = Answer(sweep=sweep)
+    await answer.running()
+    assert len(sweep) == 1
+    await answer.choices.aclose()
+    assert not len(sweep)

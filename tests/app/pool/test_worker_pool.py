@@ -1,11 +1,14 @@
 """The pool: who gets a generation, and what happens when a worker fails."""
 
 import asyncio
+import gc
 import math
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
+from weakref import ref
 
 import httpx
 import pytest
@@ -281,6 +284,56 @@ async def test_a_paused_answer_has_no_deadline():
         await asyncio.sleep(0.1)
         assert await anext(chunks) == DONE
         assert made.failures == []
+
+
+class Share:
+    """Part of a prompt."""
+
+
+class Keeping:
+    """A run that keeps its generation until its first chunk, which never comes if it fails."""
+
+    def __init__(self, status: int, generation: Generation, receive: Receive) -> None:
+        self._status, self._receive = status, receive
+        self._generation: Generation | None = generation
+        self.pause = self.resume = lambda: None
+
+    async def wait(self) -> None:
+        await asyncio.sleep(0)
+        if self._status != 200:
+            raise WorkerError(self._status, "no")
+        self._generation = None
+        self._receive(Chunk((1,)))
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("status", [200, 400, 502])
+async def test_a_prompt_is_freed_when_its_answer_begins(status: int):
+    """Also if another worker has failed or refused it before: an error holds its frames."""
+    workers = [Fake("a"), Fake("b")]
+    for worker, each in zip(workers, (status, 200), strict=True):
+        worker.sees_images = True
+        vars(worker)["run"] = partial(Keeping, each)
+    received: list[Chunk] = []
+
+    def start(pool: Pool) -> tuple[asyncio.Task[None], ref[Share]]:
+        share = Share()
+        images = (PromptImage(Image("image/png", "", b"", 1, 1, share), 0),)
+        asked = replace(generation(), images=images)
+        waits = pool.generate(asked, lambda _: lambda chunk: not received.append(chunk))
+        return asyncio.create_task(waits), ref(share)
+
+    gc.disable()
+    try:
+        async with counted(*workers, policy=First()) as made:
+            task, share = start(made.pool)
+            await eventually(lambda: received)
+            await asyncio.sleep(0)
+            assert share() is None and not task.done()
+            task.cancel()
+            await asyncio.wait([task])
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("wanted", [1, 2])
