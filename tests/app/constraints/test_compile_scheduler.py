@@ -277,7 +277,8 @@ async def test_what_is_known_is_not_compiled_again() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
     for _ in range(3):
         asked = partial(common_chat, request(response_format=json_schema(schema)))
-        assert (await service.generation._prepare(asked, context())).constraint.relaxed
+        prepared, _ = await service.generation._prepare(asked, context())
+        assert prepared.constraint.relaxed
     for _ in range(3):
         with pytest.raises(ApiError) as caught:
             await service.complete(response_format=json_schema(schema, strict=True))
