@@ -42,8 +42,9 @@ class DeadlineSweep:
         #: the time for which the timer is set
         self._next = math.inf
 
-    def __len__(self) -> int:
-        """Return the number of watched deadlines."""
+    @property
+    def watched(self) -> int:
+        """The number of watched deadlines."""
         return len(self._deadlines)
 
     def add(self, deadline: Deadline) -> None:

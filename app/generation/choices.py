@@ -183,8 +183,7 @@ class Choices:
     ) -> None:
         self._choices = choices
         self._timeout = timeout
-        # an empty one is false
-        self._sweep = DeadlineSweep() if sweep is None else sweep
+        self._sweep = sweep or DeadlineSweep()
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[tuple[int, ChoiceItem]] = []
         self._take: Callable[[Batch], None] | None = None

@@ -25,7 +25,7 @@ class Drain:
     @property
     def running(self) -> int:
         """Number of running requests."""
-        return len(self._running)
+        return self._running.watched
 
     def request(self) -> "_Request":
         """Enclose one request. Raises ApiError 503 when the grace period ends first."""

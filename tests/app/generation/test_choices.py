@@ -436,6 +436,6 @@ async def test_answers_share_the_deadlines_that_they_get():
     sweep = DeadlineSweep()
     answer = Answer(sweep=sweep)
     await answer.running()
-    assert len(sweep) == 1
+    assert sweep.watched == 1
     await answer.choices.aclose()
-    assert not len(sweep)
+    assert not sweep.watched
