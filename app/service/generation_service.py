@@ -221,7 +221,7 @@ class GenerationService:
         self, request: GenerationRequest, context: RequestContext
     ) -> tuple[PreparedRequest, Sequence[PromptTokens]]:
         vocabulary, client = self.tokenizer.vocabulary, context.client
-        supported, prompts_of_request = self.pool.supported_sampling, len(request.prompts) or 1
+        supported = self.pool.supported_sampling
         sampling = once(
             request.made,
             ("sampling", self.settings.served_model, supported),
@@ -230,7 +230,7 @@ class GenerationService:
                 self.settings,
                 vocabulary,
                 supported,
-                prompts=prompts_of_request,
+                prompts=len(request.prompts) or 1,
             ),
         )
         planner = self.planner.of_text() if request.prompts else self.planner

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import re
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 from weakref import ref
@@ -179,6 +180,30 @@ class Share:
     """Lives as long as an image."""
 
 
+def without_collection(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    work: Callable[[SGLangWorker], Awaitable[None]],
+) -> None:
+    """Do the work with a worker that sees images, while no garbage is collected. ``serve``: the
+    worker's connections.
+    """
+
+    async def served() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        worker = SGLangWorker(url, tokens=TOKENS, plugin={"spec_version": 1})
+        worker.sees_images = True
+        await work(worker)
+        await worker.aclose()
+        server.close()
+
+    gc.disable()
+    try:
+        run(served())
+    finally:
+        gc.enable()
+
+
 #: an answer to a prompt with an image, and the words of its error
 FAILURES = {
     "a refusal": (b"HTTP/1.1 400 x\r\ncontent-length: 2\r\n\r\nno", "no"),
@@ -214,21 +239,11 @@ def test_an_error_does_not_keep_the_images_of_its_prompt(name: str) -> None:
             message = error.message
         return message, ref(share)
 
-    async def work() -> None:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        worker = SGLangWorker(url, tokens=TOKENS, plugin={"spec_version": 1})
-        worker.sees_images = True
+    async def work(worker: SGLangWorker) -> None:
         message, share = await fail(worker)
         assert words in message and share() is None
-        await worker.aclose()
-        server.close()
 
-    gc.disable()
-    try:
-        run(work())
-    finally:
-        gc.enable()
+    without_collection(serve, work)
 
 
 def test_a_run_keeps_its_prompt_until_the_first_chunk() -> None:
@@ -252,11 +267,7 @@ def test_a_run_keeps_its_prompt_until_the_first_chunk() -> None:
         waits = worker.run(ask(images=(image,)), receive).wait()
         return asyncio.create_task(waits), ref(share)
 
-    async def work() -> None:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        worker = SGLangWorker(url, tokens=TOKENS)
-        worker.sees_images = True
+    async def work(worker: SGLangWorker) -> None:
         chunks: list[Chunk] = []
         task, share = start(worker, chunks)
         await asyncio.sleep(0)
@@ -266,11 +277,5 @@ def test_a_run_keeps_its_prompt_until_the_first_chunk() -> None:
         assert share() is None and not task.done()
         task.cancel()
         await asyncio.wait([task])
-        await worker.aclose()
-        server.close()
 
-    gc.disable()
-    try:
-        run(work())
-    finally:
-        gc.enable()
+    without_collection(serve, work)
