@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .base import (
     SAMPLING_OPTIONS,
+    Bootstrap,
     Chunk,
     FailureReason,
     Generation,

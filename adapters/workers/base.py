@@ -143,6 +143,17 @@ class PromptImage(NamedTuple):
     at: int
 
 
+class Bootstrap(NamedTuple):
+    """Where the halves of a generation meet, of which one server fills the KV cache and another one
+    decodes. ``host``, ``port``: of the first one, for the second. ``room``: below 2 ** 63, of this
+    generation alone.
+    """
+
+    host: str
+    port: int
+    room: int
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """One request to a worker.
@@ -159,6 +170,11 @@ class Generation:
     ``traceparent``  the header of that name for the worker (W3C Trace Context); None: no trace.
     ``images``       of the prompt, in its order; ids hold one placeholder for each.
     ``interval``     tokens that a chunk may wait for, behind the first one: fewer chunks cost less.
+    ``lora``         the worker's name of the adapter that answers; None: the model itself.
+    ``priority``     for the worker's queue; None: the worker's default.
+    ``cache_salt``   prompts with different ones share no keys and values; None: shared by all.
+    ``rank``         of the worker's data-parallel ranks; None: the worker chooses.
+    ``bootstrap``    where both halves of a generation meet; None: one worker does all of it.
     """
 
     rid: str
@@ -174,6 +190,11 @@ class Generation:
     traceparent: str | None = None
     images: tuple[PromptImage, ...] = ()
     interval: int = 1
+    lora: str | None = None
+    priority: int | None = None
+    cache_salt: str | None = None
+    rank: int | None = None
+    bootstrap: Bootstrap | None = None
 
 
 #: OpenAI's value for a token that is very unlikely; also the lowest one that is reported

@@ -120,6 +120,7 @@ def request_body(
             interval = max(interval, -(-max_tokens // LOGPROB_EVENTS))
     if interval > own_interval:
         params["stream_interval"] = interval
+    fields |= _scheduling(generation)
     if isinstance(prompt, str):
         text = (json.dumps(piece)[1:-1].encode() for piece in _pieces(prompt))
         head = [b'{"text":"', *text, b'",']
@@ -127,6 +128,23 @@ def request_body(
         ids = b",".join(orjson.dumps(piece)[1:-1] for piece in _pieces(prompt))
         head = [b'{"input_ids":[', ids, b"],"]
     return b"".join((*head, *_image_data(generation.images), _encoded(fields)[1:]))
+
+
+def _scheduling(generation: Generation) -> dict[str, Any]:
+    """Return the fields that say where and with which adapter a server answers."""
+    fields: dict[str, Any] = {}
+    if generation.lora is not None:
+        fields["lora_path"] = generation.lora
+    if generation.priority is not None:
+        fields["priority"] = generation.priority
+    if generation.cache_salt is not None:
+        fields["cache_salt"] = generation.cache_salt
+    if generation.rank is not None:
+        fields["routed_dp_rank"] = generation.rank
+    if generation.bootstrap is not None:
+        host, port, room = generation.bootstrap
+        fields |= {"bootstrap_host": host, "bootstrap_port": port, "bootstrap_room": room}
+    return fields
 
 
 def _encoded(fields: dict[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adapters.workers import SamplingOptions, SGLangWorker, WorkerError
+from adapters.workers import Bootstrap, SamplingOptions, SGLangWorker, WorkerError
 from adapters.workers.sglang_wire import request_id
 
 from ..pulling import pulled
@@ -174,6 +174,21 @@ def test_sampling_options_are_sent_unless_they_are_off(
 
     assert params(sampling=options) == params() | added
     assert set(options.active) <= SGLangWorker.supported_sampling
+
+
+def test_where_and_with_which_adapter_a_server_answers_is_sent_if_it_is_set() -> None:
+    server = recorded("free")
+    place = {"rank": 0, "bootstrap": Bootstrap("10.0.0.1", 8998, (1 << 63) - 1)}
+    run(collect(server.worker(), ask(lora="law", priority=0, cache_salt="team", **place)))
+    assert {
+        "lora_path": "law",
+        "priority": 0,
+        "cache_salt": "team",
+        "routed_dp_rank": 0,
+        "bootstrap_host": "10.0.0.1",
+        "bootstrap_port": 8998,
+        "bootstrap_room": (1 << 63) - 1,
+    }.items() <= server.sent("/generate")[0].items()
 
 
 def test_request_ids_have_one_length_and_are_never_reused() -> None:
