@@ -3,7 +3,8 @@
     TURN=1103   runs the share of this turn; `make test` takes the number of commits. Unset: all
     SEED=7      is the first seed of drawn inputs (0); `make test-whole` takes a fresh one
 
-Tests with shares are marked `exact` or `share`, `draws` examples, or run a `part` of a list.
+Tests with shares are marked `exact` or `share`, `draws` examples, or run a `part` of a list, or
+`one_of` it.
 A pytest plugin; it says at the end of a run what the run left out, and which command runs it.
 """
 
@@ -31,6 +32,11 @@ _TURN, _SEED = os.environ.get("TURN"), int(os.environ.get("SEED", "0"))
 def part(whole: Sequence[T]) -> Sequence[T]:
     """Return what this run takes of ten cases or more."""
     return whole[int(_TURN) % SHARES :: SHARES] if _TURN else whole
+
+
+def one_of(whole: Sequence[T]) -> Sequence[T]:
+    """Return one of a few cases, each of which is expensive; all of them without a turn."""
+    return [whole[int(_TURN) % len(whole)]] if _TURN else whole
 
 
 def seeds(whole: int) -> Sequence[int]:

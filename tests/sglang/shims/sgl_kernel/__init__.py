@@ -12,12 +12,14 @@ from typing import Any
 import torch
 
 from .slots import (
+    assign_draft_cache_locs_contiguous_cpu,
     assign_extend_cache_locs_cpu,
     assign_req_to_token_pool_cpu,
     copy_all_layer_kv_cache_cpu,
     fill_accept_out_cache_loc_cpu,
 )
 from .speculative import (
+    build_tree_kernel_efficient_cpu,
     fill_bonus_tokens_cpu,
     reconstruct_indices_from_tree_mask,
     verify_tree_greedy_cpu,
@@ -25,8 +27,10 @@ from .speculative import (
 
 __version__ = "0.0.0"
 __all__ = [
+    "assign_draft_cache_locs_contiguous_cpu",
     "assign_extend_cache_locs_cpu",
     "assign_req_to_token_pool_cpu",
+    "build_tree_kernel_efficient_cpu",
     "copy_all_layer_kv_cache_cpu",
     "fill_accept_out_cache_loc_cpu",
     "fill_bonus_tokens_cpu",

@@ -26,6 +26,24 @@ def assign_req_to_token_pool_cpu(
         req_to_token[row, places] = out_cache_loc[part].to(req_to_token.dtype)
 
 
+def assign_draft_cache_locs_contiguous_cpu(
+    req_pool_indices: Tensor,
+    req_to_token: Tensor,
+    seq_lens: Tensor,
+    out_cache_loc: Tensor,
+    pool_len: int,
+    topk: int,
+    steps: int,
+) -> None:
+    """Reads the slots of each request's drafts, which follow those of its text."""
+    size = topk * steps
+    for number, (row, length) in enumerate(
+        zip(req_pool_indices.tolist(), seq_lens.tolist(), strict=True)
+    ):
+        slots = req_to_token[row, length : length + size]
+        out_cache_loc[number * size : (number + 1) * size] = slots.to(out_cache_loc.dtype)
+
+
 def assign_extend_cache_locs_cpu(
     req_pool_indices: Tensor,
     req_to_token: Tensor,

@@ -15,6 +15,43 @@ import torch
 from torch import Tensor
 
 
+def build_tree_kernel_efficient_cpu(
+    parent_list: Tensor,
+    selected_index: Tensor,
+    verified_seq_len: Tensor,
+    tree_mask: Tensor,
+    positions: Tensor,
+    retrieve_index: Tensor,
+    retrieve_next_token: Tensor,
+    retrieve_next_sibling: Tensor,
+    topk: int,
+    depth: int,
+    width: int,
+    tree_mask_mode: int,
+) -> None:
+    """Fills in place, from a draft model's choices: masks, positions, indices and links.
+
+    ``selected_index`` (B, n - 1): for each node but the first its number among all drafts; drafts
+    of one parent are ``topk`` in a row, and the parent of group g is the draft ``parent_list[g]``,
+    for group 0 node 0.
+    """
+    masks = tree_mask[: len(verified_seq_len) * width * width].view(-1, width, width)
+    masks.copy_(torch.eye(width, dtype=torch.bool).expand_as(masks))
+    for row, chosen in enumerate(selected_index.tolist()):
+        parents = [0]
+        for draft in chosen:
+            group = draft // topk
+            parent = 0 if group == 0 else chosen.index(int(parent_list[row, group])) + 1
+            masks[row, len(parents)] |= masks[row, parent]
+            parents.append(parent)
+        for node in range(width - 1, 0, -1):
+            retrieve_next_sibling[row, node] = retrieve_next_token[row, parents[node]]
+            retrieve_next_token[row, parents[node]] = node
+    depths = masks.sum(-1) - 1
+    positions.view(-1, width).copy_(depths + verified_seq_len[:, None])
+    retrieve_index.copy_(torch.arange(retrieve_index.numel()).view_as(retrieve_index))
+
+
 def reconstruct_indices_from_tree_mask(
     tree_mask: Tensor,
     verified_seq_len: Tensor,
