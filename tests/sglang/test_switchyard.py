@@ -16,6 +16,7 @@ from engine import SPEC_VERSION, Vocabulary
 
 from .asked import PROMPTS, SCHEMA, THINKING
 from .conftest import PADDING
+from .environment import version
 from .server import SGLangServer
 from .servers import Servers
 
@@ -70,6 +71,7 @@ def test_the_server_says_which_engine_and_vocabulary_it_has(
     assert said["vocabulary"] == vocabulary.fingerprint
     assert said["vocabulary_size"] == vocabulary.size + PADDING
     assert (said["backend"], said["spec_version"]) == ("switchyard", SPEC_VERSION)
+    assert (said["sglang"], said["sglang_tested"], said["warnings"]) == (version(), True, [])
 
 
 # -- every kind of grammar -------------------------------------------------------------------------
