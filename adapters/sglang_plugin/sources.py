@@ -158,7 +158,7 @@ def _set_on_self(scope: ast.ClassDef) -> Iterator[str]:
 
 
 def _name(callee: ast.expr) -> str:
-    """Return the last name of what is called: ``f``, ``x.f`` and ``f[x]`` are ``f``."""
+    """Return the last name of a callee: ``f``, ``x.f`` and ``f[x]`` are ``f``."""
     if isinstance(callee, ast.Subscript):
         return _name(callee.value)
     if isinstance(callee, ast.Attribute):

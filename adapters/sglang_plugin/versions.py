@@ -29,7 +29,7 @@ class UnsupportedSGLang(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """What determines a request's grammar besides SGLang's (kind, text).
+    """The facts that determine a request's grammar besides SGLang's (kind, text).
 
     ``covers_reasoning``: the grammar describes the whole answer with its reasoning.
     """
@@ -242,7 +242,7 @@ def check() -> SGLangApi:
 
 
 def refusal(version: str, missing: list[str]) -> str:
-    """Return the sentences that end the start of a server."""
+    """Return the sentences with which a server's startup aborts."""
     return (
         f"The grammar backend 'switchyard' cannot run in SGLang {version}, which lacks "
         f"{'; '.join(missing)}. The last version known to have all is {TESTED[-1]}: install it, "

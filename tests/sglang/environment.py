@@ -2,9 +2,11 @@
 
     python -m tests.sglang.environment        makes it, or brings it up to date, and prints its
                                               interpreter
+    python -m tests.sglang.environment older 17    prints the older version of SGLang whose turn it
+                                              is at the 17th commit
 
     SWITCHYARD_SGLANG_VERSION   of SGLang (the newest tested one)
-    SWITCHYARD_SGLANG_VENV      where it is (.data/sglang); those of older versions lie beside it,
+    SWITCHYARD_SGLANG_VENV      where it is (.data/sglang); those of older versions are next to it,
                                 with the version behind the name
     SWITCHYARD_SGLANG_PYTHON    the interpreter of a venv that has SGLang already; only this project
                                 is installed there
@@ -156,5 +158,11 @@ def _read(path: Path) -> str:
     return path.read_text() if path.is_file() else ""
 
 
+def older(turn: int) -> str:
+    """The older version of SGLang whose turn it is."""
+    return TESTED[turn % (len(TESTED) - 1)]
+
+
 if __name__ == "__main__":
-    sys.stdout.write(f"{ensure_python()}\n")
+    asked = sys.argv[1:]
+    sys.stdout.write(f"{older(int(asked[1])) if asked else ensure_python()}\n")
