@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-deploy-if-changed test-sglang with-torch with-servers test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all bench-quality pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-deploy-if-changed test-sglang test-sglang-older sglang-environments with-torch with-servers test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all bench-quality pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -124,19 +124,34 @@ test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed 
 WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py vision.py) \
     tests/bench/test_gpu_decode.py tests/bench/test_gpu_run.py tests/bench/test_quality.py
 
+# The version of SGLang; by default the newest tested one. The tests of the gateway's own model run with its pins alone.
+SGLANG ?=
+TORCH_TESTS ?= tests/sglang_plugin $(if $(SGLANG),,$(WITH_TORCH) tests/formats/test_foreign_detectors.py)
+SERVER_TESTS ?= tests/sglang
+test-sglang test-sglang-older with-torch with-servers: export SWITCHYARD_SGLANG_VERSION = $(SGLANG)
+
 # SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).
 # Its tests run beside those of servers, which wait for starts. A group of tests shares servers (tests/sglang).
-test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server on the CPU, and run the tests that need torch; installs 2 GB
+test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server on the CPU, and run the tests that need torch; SGLANG=0.5.21 for an older version; installs 2 GB
 	$(PY) -m tests.sglang.environment
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target with-torch with-servers
+
+# One of the older tested versions by turns, with the plug-in's own tests and the main ones of a server: a few minutes.
+OLDER_SGLANG = $(shell $(PY) -m tests.sglang.environment older $(TURN))
+test-sglang-older: $(VENV)/.dev build ## test the plug-in in an older version of SGLang, by turns; installs 2 GB
+	$(MAKE) --no-print-directory test-sglang SGLANG=$(OLDER_SGLANG) TORCH_TESTS=tests/sglang_plugin SERVER_TESTS=tests/sglang/test_switchyard.py
+
+sglang-environments: $(VENV)/.dev
+	$(PY) -m tests.sglang.environment
+	SWITCHYARD_SGLANG_VERSION=$(OLDER_SGLANG) $(PY) -m tests.sglang.environment
 
 # One thread of torch: for tiny models, two take twice the CPU.
 with-torch:
 	TURN=$(TURN) OMP_NUM_THREADS=1 SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$($(PY) -m tests.sglang.environment) -m pytest \
-	    --durations 10 tests/sglang_plugin $(WITH_TORCH) tests/formats/test_foreign_detectors.py $(ARGS)
+	    --durations 10 $(TORCH_TESTS) $(ARGS)
 
 with-servers:
-	TURN=$(TURN) SWITCHYARD_SGLANG=1 $(PY) -m pytest --numprocesses logical --dist loadgroup --durations 10 tests/sglang $(ARGS)
+	TURN=$(TURN) SWITCHYARD_SGLANG=1 $(PY) -m pytest --numprocesses logical --dist loadgroup --durations 10 $(SERVER_TESTS) $(ARGS)
 
 # The images install these files, with hashes. deploy/requirements/embedded.in says why torch is not among them.
 $(VENV)/.lock: | $(VENV)/pyvenv.cfg

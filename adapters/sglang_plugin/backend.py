@@ -3,8 +3,9 @@
 Thinking   SGLang marks requests whose answers begin with reasoning. If the server has a reasoning
            parser, the grammar of such a request begins with a region of free text that ends at
            the parser's end tag (grammar_specs). The request's ``thinking_budget`` or
-           SGLANG_MAX_THINK_TOKENS bounds this region. ``--enable-strict-thinking`` aborts startup:
-           it also filters requests without a grammar.
+           SGLANG_MAX_THINK_TOKENS bounds this region. With ``--enable-strict-thinking``, the region
+           excludes the texts that SGLang excludes, and SGLang's own filter bounds the thinking of
+           requests without a grammar, by masks of this backend.
 Threads    the scheduler's thread; compiles run in threads of their own (compiling).
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sglang.srt.constrained.base_grammar_backend import (
     BaseGrammarBackend,
@@ -41,8 +42,11 @@ from .compiling import Compilations
 from .drafts import offer
 from .grammar import Shared, SwitchyardGrammar, walk_tree
 from .grammar_specs import GrammarSpec, GrammarText, ThinkingRegion, compile_grammar
+from .internals import load
 from .mask_buffers import MaskBuffers
+from .mask_check import check_masks
 from .mask_prefetcher import MaskPrefetcher
+from .options import Options, read_options
 from .status import describe
 from .tokenizers import read_vocabulary
 
@@ -51,14 +55,7 @@ _log = logging.getLogger(__name__)
 #: characters of an engine's message that clients see
 MESSAGE_CHARS = 500
 
-_here: "SwitchyardBackend | None" = None
-
-
-class GrammarKey(tuple[str, GrammarText]):
-    """SGLang's (kind, text) and the other fields of a request that determine its grammar."""
-
-    prompt_tokens: int
-    thinking_budget: int | None
+_here: "Here | None" = None
 
 
 class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
@@ -69,13 +66,11 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         compiler: Compiler,
         masks: MaskBuffers,
         settings: environment.Settings,
-        *,
-        thinking_end: str | None = None,
-        most_thinking: int | None = None,
-        most_whitespace: int | None = None,
+        options: Options | None = None,
     ) -> None:
         super().__init__()
         self.compiler = compiler
+        self.options = Options() if options is None else options
         vocabulary = compiler.vocabulary
         prefetcher = MaskPrefetcher() if settings.masks_ahead else None
         self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words, prefetcher)
@@ -88,23 +83,11 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         )
         self.compilers = Namespaces(compiler, make, most=most)
         self.compilations = Compilations(self.compilers, settings)
-        self._thinking_end = thinking_end
-        self._most_thinking = most_thinking
-        self._most_whitespace = most_whitespace
+        #: of the request whose grammar SGLang asks for next
+        self.facts = versions.RequestFacts()
+        self._filter: Any = None
 
     # -- what SGLang calls for each request --------------------------------------------------------
-    def get_request_grammar_key(
-        self,
-        key: tuple[str, str],
-        *,
-        input_ids: Sequence[int],
-        thinking_budget: int | None,
-    ) -> GrammarKey:
-        """Return a key with SGLang's further fields; SGLang shows the key in its messages."""
-        whole = GrammarKey((key[0], GrammarText(key[1])))
-        whole.prompt_tokens, whole.thinking_budget = len(input_ids), thinking_budget
-        return whole
-
     def get_cached_or_future_value(
         self, key: tuple[str, str], require_reasoning: bool
     ) -> tuple[BaseGrammarObject | Future[BaseGrammarObject], bool]:
@@ -114,9 +97,8 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
             found = self.compilations.known(spec)
             if found is not None:
                 return self._grammar(spec, found, is_hit=True), True
-            prompt_tokens = getattr(key, "prompt_tokens", 0)
             deliver = self._deliverer(spec)
-            return self.compilations.start(spec, prompt_tokens, deliver), False
+            return self.compilations.start(spec, self.facts.prompt_tokens, deliver), False
         except Exception as error:
             return self._invalid(error), True
 
@@ -141,17 +123,64 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
     def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
         return self._compiled_now("structural_tag", key_string)
 
+    # -- the thinking of requests without a grammar ------------------------------------------------
+    def filter_thinking(self, maker: Any) -> None:
+        """Let SGLang's ``maker`` of filters serve requests without a grammar."""
+        self._filter, self._enable_strict_thinking = maker, True
+
+    def init_strict_reasoning_grammar(self, reasoning: bool) -> BaseGrammarObject | None:
+        """Return SGLang's filter for a request; None: the server does not filter."""
+        if self._filter is None:
+            return None
+        made: BaseGrammarObject = self._filter.init_strict_reasoning_grammar(reasoning)
+        return made
+
+    @property
+    def is_support_token_filter(self) -> bool:
+        return True
+
+    def set_token_filter(
+        self,
+        vocab_mask: Any,
+        token_ids: Sequence[int],
+        batch_idx: int,
+        is_allowed: bool = True,
+        reset_vocab_mask: bool = True,
+    ) -> None:
+        """Allow or forbid tokens in a row of the masks, after all or none of it if it is reset."""
+        options = {"is_allowed": is_allowed, "reset_vocab_mask": reset_vocab_mask}
+        load("set_token_filter_torch")(vocab_mask, list(token_ids), batch_idx, **options)
+
+    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> Any:
+        """Return masks for a batch, with every token allowed."""
+        return self.shared.masks.allocate(vocab_size, batch_size, device)
+
+    def move_vocab_mask(self, vocab_mask: Any, device: Any) -> Any:
+        """Return the masks of a batch on the device."""
+        return self.shared.masks.move(vocab_mask, device)
+
+    def apply_vocab_mask(self, logits: Any, vocab_mask: Any) -> None:
+        """Apply the masks of a batch to its logits, in place."""
+        self.shared.masks.apply(logits, vocab_mask)
+
     # -- making grammars ---------------------------------------------------------------------------
     def _grammar_spec(self, key: tuple[str, str], require_reasoning: bool) -> GrammarSpec:
         kind, text = key[0], str(key[1])
         namespace, text = self._split(kind, text)
-        # a grammar of the whole answer contains its own thinking
-        if not require_reasoning or self._thinking_end is None or kind == "full_assistant_ebnf":
-            return GrammarSpec(kind, text, None, self._most_whitespace, namespace)
-        budget = getattr(key, "thinking_budget", None)
-        most = self._most_thinking if budget is None or budget < 0 else budget
-        thinking = ThinkingRegion(self._thinking_end, most)
-        return GrammarSpec(kind, text, thinking, self._most_whitespace, namespace)
+        thinking = self._thinking(kind) if require_reasoning else None
+        return GrammarSpec(kind, text, thinking, self.options.whitespace, namespace)
+
+    def _thinking(self, kind: str) -> ThinkingRegion | None:
+        """Return the region before the grammar of a request that thinks first; None: the grammar
+        contains the thinking, or the server has no reasoning parser.
+        """
+        options, facts = self.options, self.facts
+        contains_it = kind == "full_assistant_ebnf" or facts.covers_reasoning
+        if options.thinking_end is None or contains_it:
+            return None
+        budget = facts.thinking_budget
+        most = options.most_thinking if budget is None or budget < 0 else budget
+        return ThinkingRegion(options.thinking_end, most, options.excludes)
 
     def _split(self, kind: str, text: str) -> tuple[str, str]:
         """Return the namespace of a spec, and its text. Raises SpecError: the setting lacks."""
@@ -180,7 +209,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
     def _compiled_now(self, kind: str, text: str) -> BaseGrammarObject:
         try:
             namespace, text = self._split(kind, text)
-            spec = GrammarSpec(kind, text, None, self._most_whitespace, namespace)
+            spec = GrammarSpec(kind, text, None, self.options.whitespace, namespace)
             compiled = compile_grammar(self.compilers.of(namespace), spec)
             return self._grammar(spec, compiled, is_hit=False)
         except Exception as error:
@@ -196,14 +225,34 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         return InvalidGrammarObject(f"internal error {number}")
 
 
+def see_request(backend: Any, facts: versions.RequestFacts) -> bool:
+    """Keep the facts of the request whose grammar is next; False: for a foreign backend."""
+    if not isinstance(backend, SwitchyardBackend):
+        return False
+    backend.facts = facts
+    return True
+
+
+def short_key(key: tuple[str, str]) -> tuple[str, GrammarText]:
+    """Return a key of SGLang's with a short repr."""
+    return key[0], GrammarText(key[1])
+
+
+class Here(NamedTuple):
+    """The backend of this process, and the SGLang that runs it."""
+
+    api: versions.SGLangApi
+    backend: SwitchyardBackend
+
+
 def create(
     server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any
 ) -> SwitchyardBackend:
     """Return the backend of this scheduler's process.
 
     Raises:
-        UnsupportedTokenizer, BadSetting, ValueError: the server cannot start, for the reason in
-            the message.
+        UnsupportedSGLang, UnsupportedTokenizer, BadSetting, RuntimeError: the server cannot start,
+            for the reason in the message.
     """
     global _here
     api = versions.check()
@@ -211,17 +260,9 @@ def create(
     if not api.stands_alone(server_args):
         # masks computed ahead depend on timing, and so would a limit that counts them
         settings = replace(settings, prefill_most_ms=0, masks_ahead=False)
-    if api.strict_thinking():
-        raise ValueError(
-            "--enable-strict-thinking is not supported by the grammar backend 'switchyard': "
-            "thinking is part of each request's grammar, bounded by its thinking_budget"
-        )
-    most_whitespace, whitespace_pattern = api.json_whitespace()
-    if whitespace_pattern is not None:
-        raise ValueError(
-            "--constrained-json-whitespace-pattern is not supported by the grammar backend "
-            "'switchyard'; --constrained-json-disable-any-whitespace is"
-        )
+    options = read_options(api, tokenizer)
+    for warning in options.warnings:
+        _log.warning("switchyard: %s", warning)
     if settings.redis_url and not may_use_redis(settings.cache_key, settings.cache_trust):
         _log.warning(
             "switchyard: Redis is not used: set SWITCHYARD_CACHE_KEY or _CACHE_TRUST=network"
@@ -233,6 +274,8 @@ def create(
         trust=settings.cache_trust,
     )
     vocabulary = read_vocabulary(tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids))
+    masks = MaskBuffers(can_pin=api.can_pin(), device_kernel=api.device_kernel)
+    check_masks(api.set_bits, masks, api.device(server_args))
     backend = SwitchyardBackend(
         Compiler(
             vocabulary,
@@ -240,19 +283,20 @@ def create(
             limits=_limits(settings),
             avoid_detours=settings.detours == "avoid",
         ),
-        MaskBuffers(can_pin=api.can_pin(), device_kernel=api.device_kernel),
+        masks,
         settings,
-        thinking_end=api.reasoning_end(tokenizer),
-        most_thinking=api.most_thinking(),
-        most_whitespace=most_whitespace,
+        options,
     )
+    if options.filters is not None:
+        backend.filter_thinking(api.strict_filter(backend, options.filters, tokenizer))
     backend.compiler.start(
         settings.cache_prefetch_seconds, loads_per_second=settings.cache_loads_per_second
     )
+    api.add_request_facts(see_request, short_key)
     api.add_tree_walk(walk_tree)
     if settings.drafts and api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)
-    _here = backend
+    _here = Here(api, backend)
     # The objects of SGLang, torch and the tokenizer stay alive. A full collection would walk over
     # all of them while the scheduler waits.
     gc.collect()
@@ -276,4 +320,9 @@ def _ids(given: Any) -> Collection[int]:
 
 def status_here() -> dict[str, Any] | None:
     """Return the status of this process's backend; None: there is no backend."""
-    return None if _here is None else describe(_here.compilers, _here.shared, _here.compilations)
+    if _here is None:
+        return None
+    backend = _here.backend
+    return describe(
+        backend.compilers, backend.shared, backend.compilations, _here.api, backend.options.warnings
+    )

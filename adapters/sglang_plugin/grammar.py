@@ -184,6 +184,11 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
         """Fill the rows of ``entries`` in one call; other rows do not change."""
+        foreign = [each for each in entries if not isinstance(each.grammar, SwitchyardGrammar)]
+        if foreign:  # SGLang's filters of thinking
+            for entry in foreign:
+                entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
+            entries = [each for each in entries if isinstance(each.grammar, SwitchyardGrammar)]
         if not entries:
             return
         start = time.perf_counter_ns()

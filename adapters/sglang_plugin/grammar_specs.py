@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from engine import Compiled, Compiler, SpecError, WorkBudget, from_caches
+from engine import SPEC_VERSION, Compiled, Compiler, SpecError, WorkBudget, from_caches
 
 #: SGLang's names of grammar kinds
 KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
@@ -28,24 +28,41 @@ class GrammarText(str):
 
 @dataclass(frozen=True, slots=True)
 class ThinkingRegion:
-    """A region of thinking before the answer. ``most``: tokens; None: no bound."""
+    """A region of thinking before the answer. ``most``: tokens; None: no bound. ``excludes``: texts
+    that it must not contain.
+    """
 
     end: str
     most: int | None = None
+    excludes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Whitespace:
+    """White space between the tokens of a JSON answer: at most ``most`` characters, of which a line
+    feed is the first if there are several; None: the engine's default. ``is_spaced``: exactly a
+    space behind each comma and colon.
+    """
+
+    most: int | None = None
+    is_spaced: bool = False
+
+
+#: white space of the engine's default
+FLEXIBLE = Whitespace()
 
 
 @dataclass(frozen=True, slots=True)
 class GrammarSpec:
     """Everything that determines a grammar; equal specs share one compile.
 
-    ``most_whitespace``: SGLang's bound on white space between the tokens of a JSON answer, in
-    characters; None: the engine's default. ``namespace``: of the caches, "" the shared one.
+    ``namespace``: of the caches, "" the shared one.
     """
 
     kind: str
     text: str
     thinking: ThinkingRegion | None = None
-    most_whitespace: int | None = None
+    whitespace: Whitespace = FLEXIBLE
     namespace: str = ""
 
 
@@ -60,17 +77,18 @@ def compile_grammar(
     kind, text, thinking = spec.kind, spec.text, spec.thinking
     if kind not in KINDS:
         raise SpecError(f"grammars of the kind {kind!r} are unknown")
-    if thinking is None and kind == "json" and spec.most_whitespace is None:
+    if thinking is None and kind == "json" and spec.whitespace == FLEXIBLE:
         return compiler.compile_json_schema(text, budget=budget)
     if thinking is None and kind == "regex":
         return compiler.compile_regex(text, budget=budget)
     if thinking is None and kind in ("ebnf", "full_assistant_ebnf"):
         return compiler.compile_grammar(text, "ebnf", budget=budget)
     # the text is parsed only if the compiler has no grammar for the key
-    region = None if thinking is None else (thinking.end, thinking.most)
+    region = None if thinking is None else (thinking.end, thinking.most, *thinking.excludes)
+    space = (spec.whitespace.most, spec.whitespace.is_spaced)
     return compiler.compile_structural_tag(
         partial(_structural_tag, compiler, spec),
-        key=(kind, text, region, spec.most_whitespace),
+        key=(kind, text, region, space),
         budget=budget,
     )
 
@@ -117,6 +135,8 @@ def _behind(thinking: ThinkingRegion, compiler: Compiler, spec: GrammarSpec) -> 
     thought: dict[str, Any] = {"type": "any_text"}
     if thinking.most is not None:
         thought["max_tokens"] = thinking.most
+    if thinking.excludes:
+        thought["excludes"] = list(thinking.excludes)
     region = {"type": "tag", "begin": "", "content": thought, "end": thinking.end}
     answer = _format(compiler, spec)
     return {"type": "structural_tag", "format": {"type": "sequence", "elements": [region, answer]}}
@@ -125,9 +145,11 @@ def _behind(thinking: ThinkingRegion, compiler: Compiler, spec: GrammarSpec) -> 
 def _format(compiler: Compiler, spec: GrammarSpec) -> Any:
     kind, text = spec.kind, spec.text
     if kind == "json":
-        most = spec.most_whitespace
-        bound = {} if most is None else {"max_whitespace_cnt": most}
-        return {"type": "json_schema", "json_schema": compiler.parse(text), **bound}
+        return {
+            "type": "json_schema",
+            "json_schema": compiler.parse(text),
+            **_space(spec.whitespace),
+        }
     if kind == "regex":
         return {"type": "regex", "pattern": text}
     if kind == "structural_tag":
@@ -136,3 +158,10 @@ def _format(compiler: Compiler, spec: GrammarSpec) -> Any:
             raise SpecError("a structural tag needs a format")
         return tag["format"]
     return {"type": "grammar", "grammar": text}
+
+
+def _space(whitespace: Whitespace) -> dict[str, Any]:
+    """Return the fields of a JSON schema's white space."""
+    if whitespace.is_spaced:
+        return {"switchyard": {"version": SPEC_VERSION, "separators": [", ", ": "]}}
+    return {} if whitespace.most is None else {"max_whitespace_cnt": whitespace.most}

@@ -11,8 +11,8 @@ from cache import RedisAddress, key_of
 PREFIX = "SWITCHYARD_"
 #: prefixes of the plug-in's settings; other SWITCHYARD_ variables may be a gateway's
 _OURS = (f"{PREFIX}SGLANG_", f"{PREFIX}CACHE_")
-#: variables without a field; the last two are read by the tests of this plug-in
-_OTHERS = ("CACHE_KEY_FILE", "SGLANG_UNTESTED", "SGLANG_VENV", "SGLANG_PYTHON")
+#: variables without a field; the last three are read by the tests of this plug-in
+_OTHERS = ("CACHE_KEY_FILE", "SGLANG_VENV", "SGLANG_PYTHON", "SGLANG_VERSION")
 
 
 class BadSetting(ValueError):

@@ -4,6 +4,7 @@ A gateway treats a worker as ready only if this entry is present and matches. A 
 failed to load has no entry; one with another vocabulary would constrain other tokens.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import metadata
 from typing import Any
@@ -12,16 +13,25 @@ from engine import SPEC_VERSION, Compiler, Namespaces
 
 from .compiling import Compilations
 from .grammar import Shared
+from .versions import SGLangApi
 
 
 def describe(
-    compilers: Namespaces[Compiler], shared: Shared, compilations: Compilations
+    compilers: Namespaces[Compiler],
+    shared: Shared,
+    compilations: Compilations,
+    api: SGLangApi,
+    warnings: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the status as JSON."""
+    """Return the status as JSON. ``warnings``: options of the server that are not applied."""
     compiler = compilers.shared
+    untested = [] if api.is_tested else [api.untested()]
     return {
         "backend": "switchyard",
         "version": _version(),
+        "sglang": api.version,
+        "sglang_tested": api.is_tested,
+        "warnings": [*untested, *warnings],
         "spec_version": SPEC_VERSION,
         "vocabulary": compiler.vocabulary.fingerprint,
         "vocabulary_size": compiler.vocabulary.size,

@@ -24,6 +24,10 @@ SHOWN = (
 )
 #: the name of our plug-in's backend, and of its field in a scheduler's state
 PLUGIN = "switchyard"
+#: facts of a plug-in's status that readiness shows besides those that must match
+PLUGIN_SHOWN = ("version", "sglang_tested")
+#: warnings of a plug-in that readiness shows
+MOST_WARNINGS = 10
 
 
 def json_object(body: bytes) -> dict[str, Any]:
@@ -85,11 +89,19 @@ def _plugin_trouble(
                 "the server names the grammar backend 'switchyard', but its plug-in reports "
                 "no status: see the server's log"
             )
-        details[PLUGIN] = {key: _plain(said.get(key)) for key in ("version", *plugin)}
+        shown = (*(key for key in PLUGIN_SHOWN if key in said), *plugin)
+        details[PLUGIN] = {key: _plain(said.get(key)) for key in shown}
+        if warnings := _warnings(said.get("warnings")):
+            details["warnings"] = warnings
         trouble = mismatch(said, plugin, release)
         if trouble is not None:
             return trouble
     return None
+
+
+def _warnings(said: Any) -> list[int | str | None]:
+    """Return the options of the server that its plug-in does not apply, and an untested version."""
+    return [_plain(each) for each in said[:MOST_WARNINGS]] if isinstance(said, list) else []
 
 
 def _plain(value: Any) -> int | str | None:

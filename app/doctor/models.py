@@ -122,12 +122,25 @@ async def _workers(served: ServedModel, place: str) -> AsyncIterator[Finding]:
             reason = member.health.reason or "not ready"
             yield Finding("error", place, reason, _advice(reason))
             continue
+        for finding in _software(member, place):
+            yield finding
         with _alone(served, member):
             call = await _asked(_call(served, member), place, "a tool")
             image = await _asked(examine_images(served, member), place, "an image")
         yield call
         if image is not None:
             yield image
+
+
+def _software(member: Member, place: str) -> Iterator[Finding]:
+    """Yield the versions of a server with our plug-in, and what its plug-in warns of."""
+    details = member.health.details
+    plugin = details.get("switchyard")
+    if isinstance(plugin, dict) and plugin.get("sglang_tested") is True:
+        versions = f"SGLang {details.get('version')} and its plug-in {plugin.get('version')}"
+        yield Finding("ok", place, f"{versions} were tested together")
+    for warning in details.get("warnings", ()):
+        yield Finding("warning", place, str(warning))
 
 
 @contextmanager

@@ -5,11 +5,10 @@ This module imports only the standard library, and modules that do the same.
 """
 
 import importlib
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from adapters.sglang_plugin.versions import TESTED, UNTESTED_VARIABLE
+from adapters.sglang_plugin.versions import TESTED
 
 from ..sglang import OURS, PEERS
 from .machine import APPLIES, IMPORTS, OF_DECODE, OF_GATEWAY, PLUGIN
@@ -89,16 +88,6 @@ def _packages(machine: dict[str, Any], asked: Asked) -> list[str]:
     where = machine["executable"]
     wanted = ("torch", "sglang") if _is_served(asked) else ("torch",)
     found = [f"{name}: not installed for {where}" for name in wanted if name not in packages]
-    if (
-        _is_served(asked)
-        and "sglang" in packages
-        and packages["sglang"] not in TESTED
-        and not _tries_untested()
-    ):
-        found.append(
-            f"sglang {', '.join(TESTED)}: {packages['sglang']} is installed, with which the "
-            f"plug-in never ran ({UNTESTED_VARIABLE}=1 tries it)"
-        )
     absent = {name for name in ("torch", "sglang") if name not in packages}
     needed = [name for name in modules(asked) if name.split(".")[0] not in absent]
     if absent and PLUGIN in needed:
@@ -125,6 +114,9 @@ def notes(machine: dict[str, Any], asked: Asked) -> list[str]:
         found.append("flashinfer: missing; attention by triton, sampling by pytorch")
     if "xgrammar" in machine["errors"] and "xgrammar" not in modules(asked):
         found.append("xgrammar: missing; no kernel beside ours")
+    sglang = machine["packages"].get("sglang", TESTED[-1])
+    if _is_served(asked) and sglang not in TESTED:
+        found.append(f"sglang {sglang}: not tested with the plug-in ({', '.join(TESTED)} were)")
     if OURS not in asked.backends and "soak" in asked.parts:
         found.append(f"soak: only {OURS} is judged")
     return found
@@ -132,10 +124,6 @@ def notes(machine: dict[str, Any], asked: Asked) -> list[str]:
 
 def _is_served(asked: Asked) -> bool:
     return any(part in SERVED for part in asked.parts)
-
-
-def _tries_untested() -> bool:
-    return os.environ.get(UNTESTED_VARIABLE) == "1"
 
 
 def about(machine: dict[str, Any]) -> list[str]:

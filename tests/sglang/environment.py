@@ -2,13 +2,18 @@
 
     python -m tests.sglang.environment        makes it, or brings it up to date, and prints its
                                               interpreter
+    python -m tests.sglang.environment older 17    prints the older version of SGLang whose turn it
+                                              is at the 17th commit
 
-    SWITCHYARD_SGLANG_VENV      where it is (.data/sglang)
+    SWITCHYARD_SGLANG_VERSION   of SGLang (the newest tested one)
+    SWITCHYARD_SGLANG_VENV      where it is (.data/sglang); those of older versions are next to it,
+                                with the version behind the name
     SWITCHYARD_SGLANG_PYTHON    the interpreter of a venv that has SGLang already; only this project
                                 is installed there
 
 Representation   two stamps in the venv hold digests of what it was made from: .requirements (the
-                 list beside this file) and .switchyard (what an editable install reads).
+                 list beside this file, with the pins of older.toml) and .switchyard (what an
+                 editable install reads).
 Invariants       I1 a changed list makes the venv anew; a changed pyproject.toml installs the
                  project again. I2 only a folder that carries our stamp, or none at all, is ever
                  removed. I3 it is made by the running interpreter, and the project is installed
@@ -21,11 +26,17 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
+
+from adapters.sglang_plugin.versions import TESTED
 
 ROOT = Path(__file__).parents[2]
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+#: pins of older versions that differ
+OLDER = Path(__file__).with_name("older.toml")
+NEWEST = TESTED[-1]
 #: what an editable install reads: names and entry points; the sources stay where they are
 PROJECT = (ROOT / "pyproject.toml", ROOT / "setup.py")
 LIST_STAMP, PROJECT_STAMP = ".requirements", ".switchyard"
@@ -43,23 +54,54 @@ def ensure_python() -> Path:
     return python
 
 
+def version() -> str:
+    """The version of SGLang that these tests run."""
+    return os.environ.get("SWITCHYARD_SGLANG_VERSION") or NEWEST
+
+
+def requirements(wanted: str) -> str:
+    """The list that a version of SGLang runs on.
+
+    Raises:
+        RuntimeError: it was not tested, so there is no list.
+    """
+    if wanted == NEWEST:
+        return REQUIREMENTS.read_text()
+    pins = tomllib.loads(OLDER.read_text())
+    if wanted not in pins:
+        known = ", ".join(TESTED)
+        raise RuntimeError(f"SWITCHYARD_SGLANG_VERSION must be one of {known}, got {wanted!r}")
+    others = {"sglang": wanted, **pins[wanted]}
+    lines = REQUIREMENTS.read_text().splitlines(keepends=True)
+    return "".join(
+        f"{name}=={others.pop(name)}\n" if (name := line.partition("==")[0]) in others else line
+        for line in lines
+    )
+
+
 def _own_venv() -> Path:
     """The interpreter of our own venv, made anew where the list has changed."""
     folder = Path(os.environ.get("SWITCHYARD_SGLANG_VENV") or ROOT / ".data" / "sglang").absolute()
-    python, stamp, wanted = folder / "bin" / "python", folder / LIST_STAMP, _digest(REQUIREMENTS)
+    if version() != NEWEST:
+        folder = folder.with_name(f"{folder.name}-{version()}")
+    listed = requirements(version())
+    python, stamp, wanted = folder / "bin" / "python", folder / LIST_STAMP, _digest(listed.encode())
     if _read(stamp) != wanted:
         _remove(folder)
         _run(sys.executable, "-m", "venv", str(folder))
         stamp.write_text("unfinished")
-        # most of its 17,000 modules are never imported: Python compiles those that are
-        _pip(python, "--no-compile", "--no-deps", "--requirement", str(REQUIREMENTS))
+        with NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(listed)
+            file.flush()
+            # most of its 17,000 modules are never imported: Python compiles those that are
+            _pip(python, "--no-compile", "--no-deps", "--requirement", file.name)
         stamp.write_text(wanted)
     return python
 
 
 def _ensure_project(python: Path) -> None:
     """This project in that venv, so that the server finds its entry points."""
-    stamp, wanted = python.parents[1] / PROJECT_STAMP, _digest(*PROJECT)
+    stamp, wanted = python.parents[1] / PROJECT_STAMP, _digest(*map(Path.read_bytes, PROJECT))
     if _read(stamp) == wanted:
         return
     with TemporaryDirectory(prefix="cython-") as folder:
@@ -104,11 +146,11 @@ def _run(*command: str, search: str = "") -> None:
         raise RuntimeError(f"{' '.join(command)} left with {done.returncode}:\n{done.stdout}")
 
 
-def _digest(*paths: Path) -> str:
-    """Of the files' bytes and of the project's place, to which an editable install points."""
+def _digest(*contents: bytes) -> str:
+    """Of what was read and of the project's place, to which an editable install points."""
     digest = hashlib.sha256(f"{ROOT}\n{sys.version_info[:2]}\n".encode())
-    for path in paths:
-        digest.update(path.read_bytes())
+    for content in contents:
+        digest.update(content)
     return digest.hexdigest()
 
 
@@ -116,5 +158,11 @@ def _read(path: Path) -> str:
     return path.read_text() if path.is_file() else ""
 
 
+def older(turn: int) -> str:
+    """The older version of SGLang whose turn it is."""
+    return TESTED[turn % (len(TESTED) - 1)]
+
+
 if __name__ == "__main__":
-    sys.stdout.write(f"{ensure_python()}\n")
+    asked = sys.argv[1:]
+    sys.stdout.write(f"{older(int(asked[1])) if asked else ensure_python()}\n")

@@ -16,6 +16,7 @@ from engine import SPEC_VERSION, Vocabulary
 
 from .asked import PROMPTS, SCHEMA, THINKING
 from .conftest import PADDING
+from .environment import version
 from .server import SGLangServer
 from .servers import Servers
 
@@ -70,6 +71,7 @@ def test_the_server_says_which_engine_and_vocabulary_it_has(
     assert said["vocabulary"] == vocabulary.fingerprint
     assert said["vocabulary_size"] == vocabulary.size + PADDING
     assert (said["backend"], said["spec_version"]) == ("switchyard", SPEC_VERSION)
+    assert (said["sglang"], said["sglang_tested"], said["warnings"]) == (version(), True, [])
 
 
 # -- every kind of grammar -------------------------------------------------------------------------
@@ -256,7 +258,9 @@ def test_aborts_and_disconnects_end_their_own_request_only(worker: SGLangServer)
 
 def test_a_flushed_cache_is_only_slower(worker: SGLangServer) -> None:
     check_json(sampled(worker, "x", json_schema=json.dumps(SCHEMA)))
-    httpx.post(f"{worker.base_url}/flush_cache", timeout=60).raise_for_status()
+    # the server first waits for requests that still run: those of clients that have left
+    flush = f"{worker.base_url}/flush_cache?timeout=50"
+    httpx.post(flush, timeout=60).raise_for_status()
     check_json(sampled(worker, "x", json_schema=json.dumps(SCHEMA)))
 
 

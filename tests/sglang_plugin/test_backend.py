@@ -14,11 +14,20 @@ from sglang.srt.constrained.base_grammar_backend import InvalidGrammarObject
 
 from adapters.sglang_plugin import backend as module
 from adapters.sglang_plugin import register, versions
-from adapters.sglang_plugin.backend import SwitchyardBackend, create, status_here
+from adapters.sglang_plugin.backend import (
+    SwitchyardBackend,
+    create,
+    see_request,
+    short_key,
+    status_here,
+)
 from adapters.sglang_plugin.grammar import SwitchyardGrammar
+from adapters.sglang_plugin.internals import load
 from adapters.sglang_plugin.mask_buffers import MaskBuffers
+from adapters.sglang_plugin.options import Options
 from adapters.sglang_plugin.settings import Settings
 from adapters.sglang_plugin.tokenizers import UnsupportedTokenizer
+from adapters.sglang_plugin.versions import RequestFacts
 from engine import SPEC_VERSION, Compiler
 from tests.engine.frontends.random_schemas import STOP, byte_vocabulary
 
@@ -29,7 +38,7 @@ from .standins import byte_level, no_kernel, word_piece
 def backend() -> SwitchyardBackend:
     masks = MaskBuffers(can_pin=False, device_kernel=no_kernel)
     return SwitchyardBackend(
-        Compiler(byte_vocabulary()), masks, Settings(), thinking_end="</think>", most_thinking=None
+        Compiler(byte_vocabulary()), masks, Settings(), Options("</think>", excludes=("<call>",))
     )
 
 
@@ -40,9 +49,11 @@ def asked(
     *,
     reasoning: bool = False,
     budget: int | None = None,
+    covers_reasoning: bool = False,
 ) -> tuple[Any, bool]:
     """As GrammarManager.process_req_with_grammar and, for a future, get_ready_grammar_requests."""
-    key = backend.get_request_grammar_key((kind, text), input_ids=range(50), thinking_budget=budget)
+    assert see_request(backend, RequestFacts(50, budget, covers_reasoning))
+    key = (kind, text)
     value, hit = backend.get_cached_or_future_value(key, reasoning)
     if isinstance(value, Future):
         assert not hit
@@ -92,6 +103,13 @@ def test_thinking_goes_first_where_the_request_says_so(backend: SwitchyardBacken
     # a grammar of the whole answer has its own
     whole, _ = asked(backend, "full_assistant_ebnf", 'root ::= "x"', reasoning=True)
     assert takes(whole, "x")
+    whole, _ = asked(backend, "regex", "x", reasoning=True, covers_reasoning=True)
+    assert takes(whole, "x")
+
+
+def test_thinking_has_no_excluded_text(backend: SwitchyardBackend) -> None:
+    made, _ = asked(backend, "regex", "<call>", reasoning=True)
+    assert takes(made, "<cal l></think><call>") and not takes(made.copy(), "<call></think><call>")
 
 
 @pytest.mark.parametrize(
@@ -119,8 +137,7 @@ def test_a_refusal_is_an_invalid_grammar_and_kept_by_the_compiler(
 
 
 def test_a_time_out_poisons_nothing(backend: SwitchyardBackend) -> None:
-    key = backend.get_request_grammar_key(("regex", "a"), input_ids=[1], thinking_budget=None)
-    backend.set_cache(key, InvalidGrammarObject("Grammar preprocessing timed out"))
+    backend.set_cache(("regex", "a"), InvalidGrammarObject("Grammar preprocessing timed out"))
     made, _ = asked(backend, "regex", "a")
     assert takes(made, "a")
 
@@ -140,22 +157,71 @@ def test_an_error_of_ours_says_nothing_of_itself_and_is_counted(
     assert backend.shared.counters.errors == 2
 
 
-def test_a_key_is_short_in_messages(backend: SwitchyardBackend) -> None:
-    key = backend.get_request_grammar_key(
-        ("json", "x" * 5000), input_ids=[1, 2], thinking_budget=None
+# -- SGLang's own manager --------------------------------------------------------------------------
+def request(text: str, **custom_params: Any) -> Any:
+    given = {"json_schema": text, "regex": None, "ebnf": None, "structural_tag": None}
+    params = types.SimpleNamespace(**given, custom_params=custom_params or None)
+    return types.SimpleNamespace(
+        origin_input_ids=[1, 2], sampling_params=params, require_reasoning=True, grammar=None,
+        grammar_key=None,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def manager(backend: SwitchyardBackend) -> Any:
+    from sglang.srt.constrained.grammar_manager import GrammarManager
+
+    versions.installed().add_request_facts(see_request, short_key)
+    versions.installed().add_request_facts(see_request, short_key)  # as once
+    made = object.__new__(GrammarManager)
+    made.grammar_backend, made.grammar_queue = backend, []
+    made._enable_strict_thinking = False
+    return made
+
+
+def test_sglangs_manager_tells_a_requests_prompt_and_bound_of_thinking(manager: Any) -> None:
+    for budget, text, good in ((2, "hm</think>1", True), (1, "hm</think>1", False)):
+        req = request('{"const":1}', thinking_budget=budget)
+        assert manager.process_req_with_grammar(req)
+        assert manager.grammar_backend.facts.prompt_tokens == 2
+        assert takes(req.grammar.result(60), text) is good
+
+
+def test_a_key_is_short_in_messages(manager: Any) -> None:
+    req = request(f'{{"const":"{"x" * 5000}"}}')
+    assert manager.process_req_with_grammar(req)
+    key = req.grammar_key
+    assert f"{key=}" == "key=('json', <5,012 characters>)"
+    assert key == ("json", req.sampling_params.json_schema)
+    assert repr(request("1").grammar_key) == "None"
+
+
+def test_the_requests_of_another_backend_are_left_alone(manager: Any) -> None:
+    asked_for: list[Any] = []
+
+    def found(key: Any, require_reasoning: bool) -> Any:
+        asked_for.append(key)
+        return Future(), False
+
+    def unchanged(key: Any, **_: Any) -> Any:
+        return key
+
+    manager.grammar_backend = types.SimpleNamespace(
+        get_cached_or_future_value=found, get_request_grammar_key=unchanged
     )
-    assert f"{key=}" == "key=('json', <5,000 characters>)"
-    assert key == ("json", "x" * 5000)
+    req = request("x" * 5000)
+    assert manager.process_req_with_grammar(req)
+    assert asked_for == [req.grammar_key] and "xxx" in repr(req.grammar_key)
 
 
 # -- the start -------------------------------------------------------------------------------------
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
     """Stand-ins for SGLang's settings, whose runtime context exists only in a server."""
-    found = types.SimpleNamespace(strict=False, end=None, whitespace=(None, None))
+    found = types.SimpleNamespace(strict=False, parser=None, whitespace=(None, None))
     api = versions.SGLangApi
     monkeypatch.setattr(api, "strict_thinking", lambda self: found.strict)
-    monkeypatch.setattr(api, "reasoning_end", lambda self, tokenizer: found.end)
+    monkeypatch.setattr(api, "reasoning_parser", lambda self, tokenizer: found.parser)
     monkeypatch.setattr(api, "json_whitespace", lambda self: found.whitespace)
     monkeypatch.setattr(api, "can_pin", lambda self: False)
     return found
@@ -190,35 +256,18 @@ def test_what_can_not_start_says_why(serving: Any, monkeypatch: pytest.MonkeyPat
         create(None, word_piece(), 10, None)
     with pytest.raises(UnsupportedTokenizer, match=r"size must be >= 258, .*got 257"):
         create(None, byte_level(), 257, None)
-    serving.strict = True
-    with pytest.raises(ValueError, match="--enable-strict-thinking"):
-        create(None, byte_level(), 320, None)
-    serving.strict = False
-    serving.whitespace = (None, " ?")
-    with pytest.raises(ValueError, match="--constrained-json-whitespace-pattern"):
-        create(None, byte_level(), 320, None)
-    serving.whitespace = (None, None)
     monkeypatch.setenv("SWITCHYARD_CACHE_TRUST", "all")
     with pytest.raises(ValueError, match="SWITCHYARD_CACHE_TRUST"):
         create(None, byte_level(), 320, None)
 
 
-def test_another_version_of_sglang_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions.metadata, "version", lambda name: "9.9.9")
-    with pytest.raises(versions.UnsupportedSGLang, match=r"9\.9\.9"):
-        register()
-    monkeypatch.setenv(versions.UNTESTED_VARIABLE, "1")
-    assert versions.check().version == "9.9.9"
-
-
 def test_registering_twice_is_as_once() -> None:
-    from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES
     from sglang.srt.constrained.base_grammar_backend import GRAMMAR_BACKEND_REGISTRY
     from sglang.srt.plugins.hook_registry import HookRegistry
 
     for _ in range(2):
         register()
-    assert GRAMMAR_BACKEND_CHOICES.count("switchyard") == 1
+    assert load("choices").count("switchyard") == 1
     assert "switchyard" in GRAMMAR_BACKEND_REGISTRY
     hooks = [hook for target, hook in HookRegistry._hooks.items() if "get_internal_state" in target]
     assert [len(each) for each in hooks] == [1]

@@ -10,7 +10,12 @@ import pytest
 
 from adapters.sglang_plugin import compiling
 from adapters.sglang_plugin.compiling import Compilations
-from adapters.sglang_plugin.grammar_specs import GrammarSpec, ThinkingRegion, compile_grammar
+from adapters.sglang_plugin.grammar_specs import (
+    GrammarSpec,
+    ThinkingRegion,
+    Whitespace,
+    compile_grammar,
+)
 from adapters.sglang_plugin.settings import Settings
 from engine import Compiled, Compiler, Limits, Namespaces, SpecError, WorkBudget
 from tests.engine.frontends.random_schemas import byte_vocabulary
@@ -176,7 +181,7 @@ THINKING = ThinkingRegion("</think>", 9)
     "wanted",
     [
         GrammarSpec("json", SCHEMA),
-        GrammarSpec("json", SCHEMA, most_whitespace=2),
+        GrammarSpec("json", SCHEMA, whitespace=Whitespace(2)),
         GrammarSpec("json", SCHEMA, THINKING),
         GrammarSpec("structural_tag", TAG),
         GrammarSpec("structural_tag", TAG, THINKING),
@@ -200,10 +205,12 @@ def test_the_text_of_a_known_grammar_is_not_parsed(
 def test_specs_that_differ_in_one_part_have_different_grammars(compilations: Compilations) -> None:
     specs = [
         GrammarSpec("json", SCHEMA),
-        GrammarSpec("json", SCHEMA, most_whitespace=2),
-        GrammarSpec("json", SCHEMA, most_whitespace=3),
+        GrammarSpec("json", SCHEMA, whitespace=Whitespace(2)),
+        GrammarSpec("json", SCHEMA, whitespace=Whitespace(3)),
+        GrammarSpec("json", SCHEMA, whitespace=Whitespace(is_spaced=True)),
         GrammarSpec("json", SCHEMA, THINKING),
         GrammarSpec("json", SCHEMA, ThinkingRegion("</think>", 8)),
+        GrammarSpec("json", SCHEMA, ThinkingRegion("</think>", 9, ("<tool_call>",))),
         GrammarSpec("json", SCHEMA, ThinkingRegion("</thinks>", 9)),
         GrammarSpec("structural_tag", TAG, THINKING),
         GrammarSpec("regex", SCHEMA, THINKING),

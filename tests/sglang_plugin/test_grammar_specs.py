@@ -8,6 +8,7 @@ from adapters.sglang_plugin.grammar_specs import (
     GrammarSpec,
     GrammarText,
     ThinkingRegion,
+    Whitespace,
     compile_grammar,
 )
 from engine import Compiler, LimitExceeded, Matcher, SpecError
@@ -53,17 +54,20 @@ def test_each_kind_stands_behind_thinking(
 
 @pytest.mark.parametrize("thinking", [None, ThinkingRegion(";")])
 @pytest.mark.parametrize(
-    ("most", "good", "bad"),
+    ("whitespace", "good", "bad"),
     [
-        (None, ["[1,2]", "[1, 2]", "[1,\n      2]"], ["[1,  2]"]),
-        (0, ["[1,2]"], ["[1, 2]", "[1,\n2]"]),
-        (2, ["[1,2]", "[1, 2]", "[1,\n 2]"], ["[1,  2]", "[1,\n  2]"]),
+        (Whitespace(), ["[1,2]", "[1, 2]", "[1,\n      2]"], ["[1,  2]"]),
+        (Whitespace(0), ["[1,2]"], ["[1, 2]", "[1,\n2]"]),
+        (Whitespace(1), ["[1,2]", "[1, 2]", "[1,\n2]"], ["[1,  2]", "[1,\n 2]"]),
+        (Whitespace(2), ["[1,2]", "[1, 2]", "[1,\n 2]"], ["[1,  2]", "[1,\n  2]"]),
+        (Whitespace(is_spaced=True), ["[1, 2]"], ["[1,2]", "[1,\n2]"]),
     ],
 )
 def test_white_space_in_json_is_bounded_as_the_server_says(
-    most: int | None, good: list[str], bad: list[str], thinking: ThinkingRegion | None
+    whitespace: Whitespace, good: list[str], bad: list[str], thinking: ThinkingRegion | None
 ) -> None:
-    compiled = compile_grammar(COMPILER, GrammarSpec("json", '{"type":"array"}', thinking, most))
+    spec = GrammarSpec("json", '{"type":"array"}', thinking, whitespace)
+    compiled = compile_grammar(COMPILER, spec)
     begin = "" if thinking is None else "x;"
     seen = [takes(compiled, begin + each) for each in good + bad]
     assert seen == [True] * len(good) + [False] * len(bad)

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from adapters.workers import Bootstrap, SamplingOptions, SGLangWorker, WorkerError
+from adapters.workers.sglang_health import judged
 from adapters.workers.sglang_wire import request_id
 
 from ..pulling import pulled
@@ -360,6 +361,30 @@ def test_a_server_with_our_plug_in_says_so_itself(states: Any, ready: bool, reas
             "spec_version": 1,
             "vocabulary": "v",
         }
+
+
+@pytest.mark.parametrize(
+    ("more", "shown", "warnings"),
+    [
+        ({}, {}, None),
+        ({"sglang_tested": True, "warnings": []}, {"sglang_tested": True}, None),
+        (
+            {"sglang_tested": False, "warnings": ["SGLang 9 was not tested", "\ud800"]},
+            {"sglang_tested": False},
+            ["SGLang 9 was not tested", "\\ud800"],
+        ),
+        ({"sglang_tested": float("nan"), "warnings": "all"}, {"sglang_tested": "nan"}, None),
+        ({"warnings": [{}] * 1000}, {}, ["{}"] * 10),
+    ],
+)
+def test_what_a_plug_in_warns_of_is_shown(
+    more: dict[str, Any], shown: dict[str, Any], warnings: list[str] | None
+) -> None:
+    info = OURS | {"internal_states": [{"switchyard": SAID | more}]}
+    health = judged(info, "switchyard", {"spec_version": 1}, "1", {})
+    told = health.details["switchyard"]
+    assert health.ready and told == {"version": "0.1.0", "spec_version": 1} | shown
+    assert health.details.get("warnings") == warnings
 
 
 def test_max_tokens_is_cut_to_the_context() -> None:

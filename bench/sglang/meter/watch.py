@@ -41,6 +41,8 @@ def watch(backend: Any, tally: Tally) -> None:
         return
     _calibrate(tally)
     for name, kind in BACKEND.items():
+        if not hasattr(type(backend), name):  # of newer versions of SGLang
+            continue
         setattr(type(backend), name, timed(getattr(type(backend), name), kind, tally))
     for each in list(_family(BaseGrammarObject)):
         for name in GRAMMAR.keys() & vars(each).keys():

@@ -173,6 +173,35 @@ def test_a_worker_with_another_vocabulary_is_an_error(tokenizer: str):
     assert finding["advice"].startswith("give the gateway the tokenizer of the model")
 
 
+UNTESTED = "SGLang 9.9.9 was not tested with this plug-in"
+
+
+@pytest.mark.parametrize(
+    ("status", "level", "text"),
+    [
+        ({"sglang_tested": True}, "ok", "and its plug-in 0.1.0 were tested together"),
+        ({"sglang_tested": False, "warnings": [UNTESTED]}, "warning", UNTESTED),
+    ],
+    ids=["tested", "untested"],
+)
+def test_the_versions_of_a_worker_are_told(
+    tokenizer: str, status: dict[str, Any], level: str, text: str
+):
+    from app.conversation.tokenizer import load_tokenizer
+
+    worker, loop = FakeWorker(load_tokenizer(tokenizer, "auto").vocabulary), Loop()
+    try:
+        (state,) = worker.info["internal_states"]
+        state["switchyard"] |= {"version": "0.1.0", **status}
+        loop.run(worker.listen())
+        _, found = findings(workers=worker.url, tokenizer=tokenizer, model_name="m")
+    finally:
+        loop.run(worker.refuse())
+        loop.close()
+    versions, *others = found[f"worker sglang {worker.url.removeprefix('http://')}"]
+    assert (versions["level"], text in versions["text"], len(others)) == (level, True, 1)
+
+
 @pytest.mark.parametrize(
     ("template", "sees_images", "level", "text"),
     [
