@@ -14,7 +14,8 @@ Invariants   I1 closing the circuit does not reset the record: only a complete a
                 ejected at its next failure, for longer each time.
              I2 ``running`` is the number of its open generations.
              I3 a draining worker gets no request, whatever its state.
-Not here     probes and timers (recovery), health checks (health_checks), retries (worker_pool).
+Not here     where its generations run (seats), probes and timers (recovery), health checks
+             (health_checks), retries (worker_pool).
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from typing import Literal
 from adapters.workers import FailureReason, Health, PromptImage, Worker
 
 from .outliers import Outcomes
+from .seats import seats_of
 
 CircuitState = Literal["closed", "open", "half-open"]
 #: a worker's state for operators, the first that applies
@@ -50,15 +52,18 @@ class Member:
     Attributes:
         watch: the task of its health checks.
         recovery: the task that probes it while it is ejected.
+        seats: where its generations run, one for each rank.
+        answering: its open generations that have begun to answer.
         idle: set while no generation runs.
     """
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.health = Health(True)  # until a check says otherwise
+        self.seats = seats_of(self, 1)
         self.state: CircuitState = "closed"
         self.is_draining = False
-        self.running = 0
+        self.running = self.answering = 0
         self.answers = 0
         self.failures = 0
         self.ejections = 0
@@ -94,7 +99,7 @@ class Member:
         return (not self.health.ready) + (self.state != "closed" or is_taken)
 
     @property
-    def rank(self) -> tuple[int, int]:
+    def badness(self) -> tuple[int, int]:
         """The order among workers with bad signals: failures if ejected, load."""
         return self.failures if self.state != "closed" else 0, self.running
 
@@ -107,8 +112,14 @@ class Member:
         """Whether its model sees the images of a prompt."""
         return not images or self.worker.sees_images is True
 
+    def check(self, health: Health) -> None:
+        """Take what a check found."""
+        self.health = health
+        if health.ranks is not None and health.ranks != len(self.seats):
+            self.seats = seats_of(self, health.ranks, self.seats)
+
     def take(self) -> None:
-        """Count a generation that begins."""
+        """Count a generation that begins at one of its seats."""
         self.running += 1
         self.idle.clear()
 
@@ -117,6 +128,12 @@ class Member:
         self.running -= 1
         if not self.running:
             self.idle.set()
+
+    def is_full(self, reason: FailureReason) -> bool:
+        """Whether a failure only means that its queue is full. One that answers nobody meanwhile
+        has failed: it would get all requests, since none runs there for long.
+        """
+        return reason == "full" and self.answering > 0
 
     def fail(self, reason: FailureReason, answers: int) -> bool:
         """Count a failure of an attempt that began after ``answers`` answers.
