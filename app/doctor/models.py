@@ -159,7 +159,7 @@ async def _call(served: ServedModel, member: Member) -> Finding:
     """Ask one worker for a call of a tool, as the gateway would."""
     asked = ChatRequest.model_validate(_request(served.name))
     record = RequestRecord("doctor")
-    context = RequestContext(client="doctor", model=served.name, size=0, record=record)
+    context = RequestContext(client="doctor", priority=0, model=served.name, size=0, record=record)
     start = time.perf_counter()
     answer = await served.chat.complete(asked, context)
     took = 1000 * (time.perf_counter() - start)
