@@ -1,4 +1,4 @@
-"""What a SGLang server says of its schedulers: data-parallel ranks, priorities, separated caches.
+"""The schedulers of a SGLang server by its own account: ranks, priorities, separated caches.
 
 Ranks            a server with ``--dp-size`` or ``--attn-dp-size`` has that many schedulers, each
                  with a KV cache of its own; ``routed_dp_rank`` of a request names one. Up to

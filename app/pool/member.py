@@ -130,8 +130,8 @@ class Member:
             self.idle.set()
 
     def is_full(self, reason: FailureReason) -> bool:
-        """Whether a failure only means that its queue is full. One that answers nobody meanwhile
-        has failed: it would get all requests, since none runs there for long.
+        """Whether a failure only means that its queue is full. A worker that answers no request
+        meanwhile has failed: it would get all requests, since none runs there for long.
         """
         return reason == "full" and self.answering > 0
 

@@ -8,8 +8,8 @@ Representation   a MAC of the client's id and the salts of the request, in hex. 
                  replicas with equal settings make equal salts.
 Invariants       I1 a client's own salt only separates further: with ``is_separate``, no salt of one
                  client equals one of another.
-                 I2 without ``is_separate``, requests with equal salts share, whoever sends them,
-                 and none of them equals a salt that was made with it.
+                 I2 without ``is_separate``, requests of all clients with equal salts share, and
+                 none of these salts equals one that was made with it.
 Cost             2 us; nothing for a request without any salt.
 Not here         whether a worker keeps salts apart (adapters.workers.sglang_scheduling), grammars
                  of clients (constraints.tenant_caches).

@@ -7,6 +7,7 @@ Attention by ranks (``--enable-dp-attention``) needs more than SGLang's backends
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 
 import httpx
@@ -29,18 +30,20 @@ RUNNING, WAITING = 2, 4
 OPTIONS = (
     *("--dp-size", "2", "--enable-priority-scheduling"),
     *("--max-running-requests", str(RUNNING), "--max-queued-requests", str(WAITING)),
+    # a higher priority takes the place of a running generation; by default, 10 must be between
+    *("--priority-scheduling-preemption-threshold", "0"),
 )
-#: on a CPU, ranks must be told their processors
+#: on a CPU, a server needs the processors of each rank
 PLACES = {"SGLANG_CPU_OMP_THREADS_BIND": "0|0"}
 CONVERSATIONS, TURNS = 6, 4
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(sglang_server: Servers) -> SGLangServer:
     return sglang_server("switchyard", *OPTIONS, **PLACES)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def gateway(server: SGLangServer) -> Iterator[str]:
     settings = {
         "WORKERS": server.base_url,
@@ -107,14 +110,14 @@ async def test_prompts_with_different_salts_share_nothing(server: SGLangServer) 
 
 
 async def begun(worker: SGLangWorker, number: int, tokens: int) -> "asyncio.Task[None]":
-    """Return a generation of the first rank that runs."""
+    """Return a generation of the first rank that runs, and that none takes the place of."""
     has_begun = asyncio.Event()
 
     def receive(chunk: Chunk) -> bool:
         has_begun.set()
         return True
 
-    run = worker.run(ask(number, tokens, rank=0), receive)
+    run = worker.run(ask(number, tokens, rank=0, priority=1), receive)
     task = asyncio.create_task(run.wait())
     await asyncio.wait(
         {task, waiting := asyncio.create_task(has_begun.wait())}, return_when="FIRST_COMPLETED"
@@ -165,6 +168,37 @@ async def test_a_full_queue_follows_the_priorities(server: SGLangServer) -> None
     assert order == ["high", "normal", "low 1", "low 2"]
 
 
+WORDS = r"([a-z]{3} ){50}"
+
+
+async def test_a_generation_whose_place_was_taken_goes_on_under_its_grammar(
+    server: SGLangServer,
+) -> None:
+    """Its stream only pauses: the server computes its prompt and its tokens so far again."""
+    worker = await worker_of(server)
+
+    async def low(client: httpx.AsyncClient, number: int) -> tuple[str, list[int], int]:
+        prompt = [2000 + number, *range(100, 400)]
+        limits = {"temperature": 0, "max_new_tokens": 400, "regex": WORDS}
+        body = {"input_ids": prompt, "sampling_params": limits, "routed_dp_rank": 0, "priority": -1}
+        found = (await client.post("/generate", json=body)).json()
+        return found["text"], found["output_ids"], found["meta_info"]["num_retractions"]
+
+    async with httpx.AsyncClient(base_url=server.base_url, timeout=120) as client:
+        alone = [await low(client, number) for number in range(RUNNING)]
+        both = asyncio.gather(*(low(client, number) for number in range(RUNNING)))
+        for number in range(30, 100):
+            await answer(worker, ask(number, 2, rank=0, priority=1))
+            if both.done():
+                break
+        disturbed = await both
+    await worker.aclose()
+    assert sum(retractions for *_, retractions in disturbed) > 0, "nothing was preempted"
+    assert sum(retractions for *_, retractions in alone) == 0
+    assert all(re.fullmatch(WORDS, text) for text, *_ in disturbed)
+    assert [ids for _, ids, _ in disturbed] == [ids for _, ids, _ in alone]
+
+
 async def test_grammars_hold_on_both_ranks(server: SGLangServer, gateway: str) -> None:
     async def one(number: int, prompt: str) -> object:
         return await complete(
@@ -191,7 +225,7 @@ async def test_grammars_hold_on_both_ranks(server: SGLangServer, gateway: str) -
 def compiled(server: SGLangServer) -> list[int]:
     """Return the steps with a grammar of each rank."""
     states = server.get_json("/server_info")["internal_states"]
-    return [state["switchyard"]["fills"] for state in states]
+    return [state["switchyard"]["counters"]["fills"] for state in states]
 
 
 async def test_a_conversation_stays_on_its_rank_and_each_key_has_its_own_cache(
@@ -232,7 +266,7 @@ async def test_a_conversation_stays_on_its_rank_and_each_key_has_its_own_cache(
     assert [rank["rank"] for rank in worker["ranks"]] == [0, 1]
 
 
-def test_doctor_asks_each_rank_and_two_salts(server: SGLangServer, tmp_path: object) -> None:
+def test_doctor_asks_each_rank_and_two_salts(server: SGLangServer) -> None:
     done = switchyard(
         "doctor",
         "--json",

@@ -1,4 +1,4 @@
-"""What a SGLang server says of its schedulers, and what it is sent for that."""
+"""The schedulers of a SGLang server by its own account, and the fields that it gets for them."""
 
 import json
 from typing import Any
@@ -167,4 +167,4 @@ def test_a_server_that_might_share_keys_and_values_is_not_ready(
 ) -> None:
     health = Asked(**said).health(separates_caches=True)
     assert health.ready is (not reason) and reason in health.reason
-    assert Asked(**said).health().ready, "nobody wants separate caches"
+    assert Asked(**said).health().ready, "no setting separates caches"

@@ -134,7 +134,7 @@ async def test_ranks_stay_while_a_worker_fails_its_health_checks():
     worker.state = RuntimeError("gone")
     await pool.check()
     assert names(pool) == ["a#0", "a#1"] and not pool.members[0].health.ready
-    assert await run(pool) == [DONE], "the least bad worker is asked all the same"
+    assert await run(pool) == [DONE], "the least bad worker is still asked"
 
 
 FULL = WorkerError(503, "SGLang: The request queue is full.", reason="full")

@@ -72,7 +72,7 @@ def says(*said: object) -> Change:
 
 
 def forgets(world: "World", number: int) -> None:
-    """The server says nothing of its ranks every other time."""
+    """The server leaves its ranks out every other time."""
     world.worker.info.pop("dp_size", None)
     if number % 2:
         world.worker.info["dp_size"] = RANKS
