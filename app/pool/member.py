@@ -1,4 +1,4 @@
-"""A member of a pool: one worker with a circuit breaker, without I/O.
+"""A member of a pool: one worker with a circuit breaker and its seats, without I/O.
 
 States       closed: takes requests. open: ejected, a backoff runs. half-open: one probe runs.
 
@@ -9,12 +9,18 @@ States       closed: takes requests. open: ejected, a backoff runs. half-open: o
                  half-open -- the probe succeeds --------------------------------> closed
                  any       -- a request's answer is complete --------------------> closed
 
+Seats        where its generations run: one, or one for each of its data-parallel ranks, which are
+             schedulers with a KV cache each behind one address. A policy picks among the seats of
+             all workers, so that a conversation meets the rank that has its prompt.
+
 Invariants   I1 closing the circuit does not reset the record: only a complete answer resets
                 failures and backoff, so a worker that passes every probe and fails every request is
                 ejected at its next failure, for longer each time.
              I2 ``running`` is the number of its open generations.
              I3 a draining worker gets no request, whatever its state.
-Not here     where its generations run (seats), probes and timers (recovery), health checks
+             I4 it has at least one seat. An only one names no rank: the worker chooses. Generations
+                of a rank that has gone end on a seat that is no candidate any more.
+Not here     which seat gets a generation (policies), probes and timers (recovery), health checks
              (health_checks), retries (worker_pool).
 """
 
@@ -26,7 +32,6 @@ from typing import Literal
 from adapters.workers import FailureReason, Health, PromptImage, Worker
 
 from .outliers import Outcomes
-from .seats import seats_of
 
 CircuitState = Literal["closed", "open", "half-open"]
 #: a worker's state for operators, the first that applies
@@ -52,7 +57,6 @@ class Member:
     Attributes:
         watch: the task of its health checks.
         recovery: the task that probes it while it is ejected.
-        seats: where its generations run, one for each rank.
         answering: its open generations that have begun to answer.
         idle: set while no generation runs.
     """
@@ -60,7 +64,7 @@ class Member:
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.health = Health(True)  # until a check says otherwise
-        self.seats = seats_of(self, 1)
+        self.seats: tuple[Seat, ...] = (Seat(self),)
         self.state: CircuitState = "closed"
         self.is_draining = False
         self.running = self.answering = 0
@@ -116,7 +120,15 @@ class Member:
         """Take what a check found."""
         self.health = health
         if health.ranks is not None and health.ranks != len(self.seats):
-            self.seats = seats_of(self, health.ranks, self.seats)
+            self._set_ranks(health.ranks)
+
+    def _set_ranks(self, ranks: int) -> None:
+        """Have a seat for each rank; those of the same ranks stay."""
+        if ranks == 1:
+            self.seats = (Seat(self),)
+            return
+        kept = self.seats[:ranks] if len(self.seats) > 1 else ()
+        self.seats = (*kept, *(Seat(self, rank) for rank in range(len(kept), ranks)))
 
     def take(self) -> None:
         """Count a generation that begins at one of its seats."""
@@ -164,3 +176,27 @@ class Member:
         self.outcomes.answers.add()
         self.state = "closed"
         self.failures = self.ejections = 0
+
+
+class Seat:
+    """A worker, or one of its ranks. ``rank``: None for an only seat. ``running``: the open
+    generations that went to it.
+    """
+
+    __slots__ = ("member", "name", "rank", "running")
+
+    def __init__(self, member: Member, rank: int | None = None) -> None:
+        self.member = member
+        self.name = member.name if rank is None else f"{member.name}#{rank}"
+        self.rank = rank
+        self.running = 0
+
+    def take(self) -> None:
+        """Count a generation that begins."""
+        self.running += 1
+        self.member.take()
+
+    def release(self) -> None:
+        """Count a generation that ends."""
+        self.running -= 1
+        self.member.release()

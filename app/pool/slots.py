@@ -20,8 +20,7 @@ from itertools import islice
 
 from adapters.workers import WorkerError
 
-from .member import Member
-from .seats import Seat
+from .member import Member, Seat
 
 #: waiting requests that one change looks at; usually the first one gets the free slot. More would
 #: be looked at only if so many wait for a long context while another worker is free

@@ -43,11 +43,10 @@ from ..observability import Attempt
 from .attempts import OVERRUN, AttemptRun, Deadlines, reason_of, verdict
 from .discovery import Discovery
 from .health_checks import HealthChecks
-from .member import Member
+from .member import Member, Seat
 from .policies import LeastLoad, Policy
 from .recovery import Observer, Recovery
 from .retry_budget import RetryBudget
-from .seats import Seat
 from .slots import Slots
 
 #: returns the receiver of one attempt

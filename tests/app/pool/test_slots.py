@@ -7,8 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from adapters.workers import Chunk, WorkerError
-from app.pool.member import Member
-from app.pool.seats import Seat
+from app.pool.member import Member, Seat
 from app.pool.slots import Slots
 from app.pool.worker_pool import Pool
 from tests.app.pool.fakes import BROKEN, DONE, Fake, chunks_of, counted, run
