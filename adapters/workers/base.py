@@ -244,14 +244,15 @@ class Chunk(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Health:
     """Whether a worker can take a request now, and if not, why. ``details``: for operators.
-    ``ranks``: its data-parallel ranks, which a generation may name if there are several; None: as
-    many as before.
+    ``ranks``: its data-parallel ranks, which a generation may name if there are several.
+    ``salts``: whether prompts with different salts share no keys and values. Both None: as before.
     """
 
     ready: bool
     reason: str = ""
     details: dict[str, Any] = field(default_factory=dict)
     ranks: int | None = None
+    salts: bool | None = None
 
 
 _REASONS: dict[int, FailureReason] = {502: "status", 503: "unavailable", 504: "timeout"}

@@ -98,6 +98,7 @@ class SGLangWorker:
         self.is_incremental = False
         self.own_interval = 1
         self.priority_sign = 0
+        self.separates_salts = False
         self.running: set[str] = set()
         self.is_closed = False
         self._aborts: set[asyncio.Task[None]] = set()
@@ -150,10 +151,11 @@ class SGLangWorker:
         self.priority_sign = priority_sign_of(info)
         facts = {"sees_images": self.sees_images, "priorities": self.priority_sign != 0}
         health = judged(info, self._grammar_backend, self._plugin, self._release, facts)
-        trouble = separation_trouble(info) if self._separates_caches and health.ready else None
-        if trouble is not None:
+        trouble = separation_trouble(info)
+        self.separates_salts = trouble is None
+        if trouble is not None and self._separates_caches and health.ready:
             health = replace(health, ready=False, reason=trouble)
-        return replace(health, ranks=ranks_of(info))
+        return replace(health, ranks=ranks_of(info), salts=self.separates_salts)
 
     async def _has_vision(self) -> bool:
         """Return whether the server says that its model sees images. Raises WorkerError: no

@@ -42,6 +42,7 @@ class Server(Protocol):
     is_incremental: bool
     own_interval: int
     priority_sign: int
+    separates_salts: bool
 
     @property
     def max_model_len(self) -> int | None: ...
@@ -73,6 +74,9 @@ class SGLangRun(TextRun):
         """
         if self._asked.images and not self._server.sees_images:
             message = "the server does not say that its model sees images"
+            raise WorkerError(503, message, reason="unavailable")
+        if self._asked.cache_salt is not None and not self._server.separates_salts:
+            message = "the server does not say that it keeps the KV caches of salts apart"
             raise WorkerError(503, message, reason="unavailable")
         kinds: tuple[type[WorkerError], ...] = (LessRoom, RankGone)
         while True:

@@ -8,9 +8,10 @@ Ranks            a server with ``--dp-size`` or ``--attn-dp-size`` has that many
 Priorities       a server without ``--enable-priority-scheduling`` ignores the field, or aborts the
                  request. Larger numbers go first, or smaller ones with
                  ``--schedule-low-priority-values-first``.
-Salts            keys and values under different salts are apart in the radix cache of every version
-                 that this module admits, and in what lies behind it unless ``separation_trouble``
-                 says otherwise.
+Salts            keys and values under different salts are apart since 0.5.21, except in FlexKV.
+                 Before, LMCache and (0.5.19) the storage of HiCache do not know salts, and the
+                 experimental radix tree in C++, which only an environment variable of the server
+                 shows, ends the server at a request that has one.
 Invariants       for any JSON object, the functions return; none raises.
 Tested with      SGLang 0.5.23: a real server; the sources of 0.5.19 to 0.5.23.
 Not here         which rank gets a request (the app's pool), whether the grammar fits
@@ -23,10 +24,8 @@ from typing import Any
 
 #: ranks of a server that requests name. The largest deployments have a few hundred
 MAX_RANKS = 1024
-#: the first version that was read: it knows ``cache_salt``
-KNOWS_SALTS = (0, 5, 19)
-#: the first versions in which what lies behind the radix cache knows salts
-STORAGE_KNOWS_SALTS, LMCACHE_KNOWS_SALTS = (0, 5, 20), (0, 5, 21)
+#: the first version that keeps salts apart in all caches but FlexKV
+KNOWS_SALTS = (0, 5, 21)
 
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", re.ASCII)
 
@@ -62,15 +61,7 @@ def separation_trouble(info: Mapping[str, Any]) -> str | None:
     found = _VERSION.match(said) if isinstance(said, str) else None
     version = tuple(map(int, found.groups())) if found else (0, 0, 0)
     if version < KNOWS_SALTS:
-        return f"KV caches of keys are separate since SGLang 0.5.19, got version {said!r:.50}"
-    if _is_on(info, "hicache_storage_backend") and version < STORAGE_KNOWS_SALTS:
-        return f"the storage of HiCache keeps keys apart since SGLang 0.5.20, got {said!r:.50}"
-    if _is_on(info, "enable_lmcache") and version < LMCACHE_KNOWS_SALTS:
-        return f"LMCache keeps keys apart since SGLang 0.5.21, got {said!r:.50}"
-    if _is_on(info, "enable_flexkv"):
-        return "FlexKV does not keep the KV caches of keys apart"
+        return f"SGLang keeps the KV caches of salts apart since 0.5.21, got version {said!r:.50}"
+    if info.get("enable_flexkv") not in (None, False):
+        return "FlexKV does not keep the KV caches of salts apart"
     return None
-
-
-def _is_on(info: Mapping[str, Any], name: str) -> bool:
-    return info.get(name) not in (None, False)

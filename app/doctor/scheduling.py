@@ -84,7 +84,7 @@ async def examine_salts(served: ServedModel, member: Member) -> Finding | None:
             "error",
             place,
             f"a prompt with another salt found {apart:,} cached tokens: salts do not separate",
-            "use SGLang 0.5.19 or later, or kv_cache=shared",
+            "use another server, or kv_cache=shared",
         )
     kept = f"{again:,} cached tokens with the same salt" if again else "no prompt is cached"
     return Finding("ok", place, f"salts separate the KV caches of keys ({kept})")

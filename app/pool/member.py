@@ -57,6 +57,7 @@ class Member:
     Attributes:
         watch: the task of its health checks.
         recovery: the task that probes it while it is ejected.
+        takes_salts: whether prompts with different salts share no keys and values.
         answering: its open generations that have begun to answer.
         idle: set while no generation runs.
     """
@@ -67,6 +68,7 @@ class Member:
         self.seats: tuple[Seat, ...] = (Seat(self),)
         self.state: CircuitState = "closed"
         self.is_draining = False
+        self.takes_salts = True
         self.running = self.answering = 0
         self.answers = 0
         self.failures = 0
@@ -119,6 +121,8 @@ class Member:
     def check(self, health: Health) -> None:
         """Take what a check found."""
         self.health = health
+        if health.salts is not None:
+            self.takes_salts = health.salts
         if health.ranks is not None and health.ranks != len(self.seats):
             self._set_ranks(health.ranks)
 

@@ -5,7 +5,7 @@ Picking      among the seats of the workers that are healthy, not ejected, not d
              is healthy, the least bad one: no request is refused because of an ejection. If all are
              at their bound, the request waits for its turn (slots).
 Images       only workers that see images are asked about a prompt with images: others may answer
-             as if it had none.
+             as if it had none. So with salts: others may share its keys and values.
 Sampling     a request may use the options that every worker supports, so that the picked worker
              does not decide whether it is refused.
 Retries      a failure before the first output is retried on the other workers, one after another,
@@ -209,6 +209,11 @@ class Pool:
         return any(each is not False for each in seeing) or not seeing
 
     @property
+    def takes_salts(self) -> bool:
+        """Whether a worker keeps the KV caches of salts apart, or may do so."""
+        return any(member.takes_salts for member in self.members) or not self.members
+
+    @property
     def status(self) -> Status:
         """The status according to the last checks and answers."""
         if not any(member.health.ready for member in self._in_service):
@@ -327,6 +332,7 @@ class Pool:
 
     def _candidates(self, asked: "_Asked") -> list[Member]:
         got, images = _length(asked.generation), asked.generation.images
+        salt = asked.generation.cache_salt
         return [
             member
             for member in self.members
@@ -334,6 +340,7 @@ class Pool:
             and member not in asked.tried
             and member.has_room(got)
             and member.sees(images)
+            and (salt is None or member.takes_salts)
         ]
 
     def _may_retry(self, asked: "_Asked") -> bool:

@@ -32,7 +32,7 @@ from adapters.workers import Chunk, Generation, PromptTooLong
 from ..concurrency import LARGE_BYTES, DeadlineSweep, Offload
 from ..constraints import ConstraintPlanner, Found
 from ..conversation import Loaded, Tokenizer
-from ..errors import ApiError
+from ..errors import ApiError, bad_request
 from ..generation import (
     Batch,
     Call,
@@ -252,7 +252,7 @@ class GenerationService:
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = plans_of(prompts, sampling)
-        salt = self.salts.of(client, request.cache_salts)
+        salt = self._salt(request, client)
         prepared = PreparedRequest(
             request.names, output, sampling, constraint, choices, context.priority, salt
         )
@@ -274,7 +274,7 @@ class GenerationService:
             if not prompt.images:
                 return len(prompt.ids)
             # workers know how many tokens an image has
-            salt = self.salts.of(client, request.cache_salts)
+            salt = self._salt(request, client)
             return await self._counted(prompt, salt, context)
         except Exception as error:
             raise self.faults.as_api_error(error, record.id).named(request.names) from error
@@ -318,6 +318,17 @@ class GenerationService:
             return self.prompts.read(request, self.prompts.unread(request)).tokens.ids
         except ApiError as error:
             raise error.named(request.names) from error
+
+    def _salt(self, request: GenerationRequest, client: str) -> str | None:
+        """Return the salt of a request. Raises ApiError 400: no worker could do what it asks."""
+        if request.cache_salts and not self.pool.takes_salts:
+            raise bad_request(
+                "'cache_salt' and 'extra_key' have no effect: the workers of this model do not keep "
+                "cached prompts apart.",
+                "cache_salt",
+                "unsupported_by_backend",
+            )
+        return self.salts.of(client, request.cache_salts)
 
     def _texts(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
         """Return the output spec and the prompts of a request without messages.

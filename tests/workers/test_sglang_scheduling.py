@@ -145,20 +145,18 @@ def test_priorities_go_in_the_direction_that_the_server_says(
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ({"version": "0.5.19"}, ""),
+        ({"version": "0.5.21"}, ""),
         ({"version": "0.5.23.post1"}, ""),
         ({"version": "0.6.0rc1"}, ""),
         ({"version": "1.0.0"}, ""),
-        ({"version": "0.5.20", "hicache_storage_backend": "file"}, ""),
-        ({"version": "0.5.21", "enable_lmcache": True}, ""),
-        ({"version": "0.5.19", "enable_lmcache": False, "hicache_storage_backend": None}, ""),
-        ({"version": "0.5.18"}, "since SGLang 0.5.19, got version '0.5.18'"),
-        ({"version": "0.4.99"}, "since SGLang 0.5.19"),
-        ({"version": None}, "since SGLang 0.5.19, got version None"),
-        ({"version": "main"}, "since SGLang 0.5.19, got version 'main'"),
-        ({"version": "9" * 99 + ".0.0"}, "since SGLang 0.5.19"),
-        ({"version": "0.5.19", "hicache_storage_backend": "file"}, "since SGLang 0.5.20"),
-        ({"version": "0.5.20", "enable_lmcache": True}, "since SGLang 0.5.21"),
+        ({"version": "0.5.21", "enable_flexkv": False}, ""),
+        # 0.5.19 and 0.5.20 may have a radix tree that ends the server at a salt
+        ({"version": "0.5.20"}, "since 0.5.21, got version '0.5.20'"),
+        ({"version": "0.5.19"}, "since 0.5.21, got version '0.5.19'"),
+        ({"version": "0.4.99"}, "since 0.5.21"),
+        ({"version": None}, "since 0.5.21, got version None"),
+        ({"version": "main"}, "since 0.5.21, got version 'main'"),
+        ({"version": "9" * 99 + ".0.0"}, "since 0.5.21"),
         ({"version": "0.5.23", "enable_flexkv": True}, "FlexKV"),
     ],
 )
@@ -167,4 +165,17 @@ def test_a_server_that_might_share_keys_and_values_is_not_ready(
 ) -> None:
     health = Asked(**said).health(separates_caches=True)
     assert health.ready is (not reason) and reason in health.reason
-    assert Asked(**said).health().ready, "no setting separates caches"
+    health = Asked(**said).health()
+    assert health.ready and health.salts is (not reason), "no setting separates caches"
+
+
+def test_a_server_that_might_share_keys_and_values_never_gets_a_salt() -> None:
+    """It would ignore the salt, or end at it; requests without one are none of its business."""
+    server = Asked(version="0.5.20")
+    with pytest.raises(WorkerError, match="keeps the KV caches of salts apart") as caught:
+        server.ask(cache_salt="a")
+    assert (caught.value.status, caught.value.reason, server.sent) == (503, "unavailable", [])
+    server.ask()
+    server.info["version"] = "0.5.21"
+    server.ask(cache_salt="a")
+    assert [body.get("cache_salt") for body in server.sent] == [None, "a"]

@@ -33,6 +33,7 @@ class Fake(Generating):
         self.state = health
         #: of the next health check
         self.ranks: int | None = None
+        self.salts: bool | None = None
         #: of each generation that was sent, but for probes
         self.sent_ranks: list[int | None] = []
         self.calls = self.probes = self.open = self.checks = 0
@@ -65,7 +66,7 @@ class Fake(Generating):
             await asyncio.Event().wait()
         if isinstance(self.state, Exception):
             raise self.state
-        return Health(self.state, "" if self.state else "sick", ranks=self.ranks)
+        return Health(self.state, "" if self.state else "sick", ranks=self.ranks, salts=self.salts)
 
     async def aclose(self) -> None:
         self.closed = True

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -163,3 +164,21 @@ async def test_a_worker_whose_queue_is_full_although_it_answers_nobody_is_ejecte
         for _ in range(10):
             assert await run(made.pool) == [DONE]
         assert made.ejections == ["stuck"]
+
+
+async def test_only_workers_that_keep_salts_apart_get_generations_with_one():
+    """Also the least bad worker is none, if it would share their keys and values."""
+    shares, separates = Fake("shares", DONE), Fake("separates", DONE)
+    shares.salts, separates.salts = False, True
+    pool = await pool_of(shares, separates)
+    salted = replace(generation(1), cache_salt="a")
+    for _ in range(4):
+        assert [chunk async for chunk in pulled_from(pool, salted)] == [DONE]
+        assert await run(pool) == [DONE]
+    assert shares.calls <= 4 <= separates.calls, "only the others"
+    assert pool.takes_salts
+    pool.drain("separates", is_draining=True)
+    with pytest.raises(WorkerError, match="no worker takes requests"):
+        await anext(pulled_from(pool, salted))
+    alone = await pool_of(shares)
+    assert not alone.takes_salts

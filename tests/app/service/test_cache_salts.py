@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from adapters.workers import Health
 from app.errors import ApiError
 from app.protocol.sampling_fields import MAX_SALT
 from app.service.cache_salts import SALT_BYTES, CacheSalts
@@ -103,3 +104,13 @@ def test_a_field_that_would_change_answers_or_meet_a_worker_is_refused_by_name(n
     assert (caught.value.status, caught.value.code) == (400, "unsupported_parameter")
     assert f"'{name}'" in caught.value.message
     request(**{name: None})
+
+
+async def test_a_salt_that_no_worker_would_follow_is_refused_by_name():
+    service = Service(script("hi"))
+    service.pool.members[0].check(Health(True, salts=False))
+    with pytest.raises(ApiError) as caught:
+        await service.chat.complete(request(cache_salt="x"), context())
+    assert (caught.value.status, caught.value.param) == (400, "cache_salt")
+    assert caught.value.code == "unsupported_by_backend"
+    await service.chat.complete(request(), context())
