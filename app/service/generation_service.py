@@ -323,8 +323,8 @@ class GenerationService:
         """Return the salt of a request. Raises ApiError 400: no worker could do what it asks."""
         if request.cache_salts and not self.pool.takes_salts:
             raise bad_request(
-                "'cache_salt' and 'extra_key' have no effect: the workers of this model do not keep "
-                "cached prompts apart.",
+                "'cache_salt' and 'extra_key' have no effect: the workers of this model do not "
+                "keep cached prompts apart.",
                 "cache_salt",
                 "unsupported_by_backend",
             )
