@@ -28,7 +28,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 FinishReason = Literal["stop", "length", "abort", "error"]
 #: why a worker gave no complete answer; a label of metrics, so the set is closed.
 #: "refused": the worker rejected the request; "connection": not made, or broken; "timeout": a
-#: deadline passed; "unavailable": full, starting or stopping; "status": another HTTP error;
+#: deadline passed; "unavailable": starting, stopping or overloaded; "full": its queue is, or gave
+#: the request's place to one of a higher priority; "status": another HTTP error;
 #: "protocol": a violation of the protocol; "truncated": the stream ended without a finish reason;
 #: "aborted": ended from outside or by the model; "diverged": tokens that the grammar does not
 #: allow; "overrun": tokens beyond the limit or a stop token; "internal": a fault in this process,
@@ -38,6 +39,7 @@ FailureReason = Literal[
     "connection",
     "timeout",
     "unavailable",
+    "full",
     "status",
     "protocol",
     "truncated",
@@ -171,7 +173,7 @@ class Generation:
     ``images``       of the prompt, in its order; ids hold one placeholder for each.
     ``interval``     tokens that a chunk may wait for, behind the first one: fewer chunks cost less.
     ``lora``         the worker's name of the adapter that answers; None: the model itself.
-    ``priority``     for the worker's queue; None: the worker's default.
+    ``priority``     in the worker's queue, if it has any: larger ones go first.
     ``cache_salt``   prompts with different ones share no keys and values; None: shared by all.
     ``rank``         of the worker's data-parallel ranks; None: the worker chooses.
     ``bootstrap``    where both halves of a generation meet; None: one worker does all of it.
@@ -191,7 +193,7 @@ class Generation:
     images: tuple[PromptImage, ...] = ()
     interval: int = 1
     lora: str | None = None
-    priority: int | None = None
+    priority: int = 0
     cache_salt: str | None = None
     rank: int | None = None
     bootstrap: Bootstrap | None = None
@@ -241,11 +243,16 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether a worker can take a request now, and if not, why. ``details``: for operators."""
+    """Whether a worker can take a request now, and if not, why. ``details``: for operators.
+    ``ranks``: its data-parallel ranks, which a generation may name if there are several.
+    ``salts``: whether prompts with different salts share no keys and values. Both None: as before.
+    """
 
     ready: bool
     reason: str = ""
     details: dict[str, Any] = field(default_factory=dict)
+    ranks: int | None = None
+    salts: bool | None = None
 
 
 _REASONS: dict[int, FailureReason] = {502: "status", 503: "unavailable", 504: "timeout"}

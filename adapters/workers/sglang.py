@@ -15,7 +15,8 @@ Images           the server replaces the one placeholder of each by its tokens. 
                  model does, and its count of the prompt's tokens must show that it did.
 Stop strings     searched here in the tokens' bytes, and also sent, so that the server stops.
 Not here         retries, balancing and deadlines of answers (the app's), JSON and its errors
-                 (sglang_wire, sglang_errors), whether a server fits (sglang_health).
+                 (sglang_wire, sglang_errors), whether a server fits (sglang_health), its ranks and
+                 priorities (sglang_scheduling).
 """
 
 import asyncio
@@ -23,6 +24,7 @@ import json
 import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,6 +33,7 @@ from .http_client import CONNECT_S, HttpClient
 from .plugin_versions import refused_specs
 from .sglang_health import context_of, json_object, judged
 from .sglang_run import SGLangRun
+from .sglang_scheduling import priority_sign_of, ranks_of, separation_trouble
 
 #: seconds without a byte in a health check or an abort
 SHORT_S = 5.0
@@ -54,6 +57,8 @@ class SGLangWorker:
         api_key: the server's API key, if it requires one.
         connect_seconds: for a new connection.
         tls: see HttpClient.
+        separates_caches: the worker is not ready if prompts with different salts might share keys
+            and values.
     """
 
     #: not stop_token_ids: such a token would end an answer where its grammar does not
@@ -74,6 +79,7 @@ class SGLangWorker:
         api_key: str | None = None,
         connect_seconds: float = CONNECT_S,
         tls: ssl.SSLContext | None = None,
+        separates_caches: bool = False,
     ) -> None:
         base, host = base_url.rstrip("/"), urlsplit(base_url).netloc.rpartition("@")[2]
         self.name = name or f"sglang {host}"
@@ -86,10 +92,13 @@ class SGLangWorker:
         self._grammar_backend = grammar_backend
         self._plugin = dict(plugin or {})
         self._release = release
+        self._separates_caches = separates_caches
         self.max_model_len: int | None = None
         self.sees_images: bool | None = None
         self.is_incremental = False
         self.own_interval = 1
+        self.priority_sign = 0
+        self.separates_salts = False
         self.running: set[str] = set()
         self.is_closed = False
         self._aborts: set[asyncio.Task[None]] = set()
@@ -139,8 +148,14 @@ class SGLangWorker:
         self.is_incremental = info.get("incremental_streaming_output") is True
         interval = info.get("stream_interval")
         self.own_interval = interval if type(interval) is int and interval > 0 else 1
-        facts = {"sees_images": self.sees_images}
-        return judged(info, self._grammar_backend, self._plugin, self._release, facts)
+        self.priority_sign = priority_sign_of(info)
+        facts = {"sees_images": self.sees_images, "priorities": self.priority_sign != 0}
+        health = judged(info, self._grammar_backend, self._plugin, self._release, facts)
+        trouble = separation_trouble(info)
+        self.separates_salts = trouble is None
+        if trouble is not None and self._separates_caches and health.ready:
+            health = replace(health, ready=False, reason=trouble)
+        return replace(health, ranks=ranks_of(info), salts=self.separates_salts)
 
     async def _has_vision(self) -> bool:
         """Return whether the server says that its model sees images. Raises WorkerError: no

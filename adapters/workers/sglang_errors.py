@@ -25,13 +25,20 @@ class LessRoom(WorkerError):
         self.room = room
 
 
+class RankGone(WorkerError):
+    """The server has no rank of this number any more: it has restarted with fewer."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the server has no data-parallel rank of this number")
+
+
 def server_error(
     error: Any, *, status: int | None = None, other: FailureReason = "status"
 ) -> WorkerError:
     """Convert an error of SGLang: text, or an object with message and code.
 
-    400, 413 and 422 mean that the request is wrong, 429 and 503 that the server is full. ``other``
-    is the reason of all other errors.
+    400, 413 and 422 mean that the request is wrong, 429 and 503 that the server has no room for it.
+    ``other`` is the reason of all other errors.
     """
     message = error.get("message") if isinstance(error, dict) else error
     code = error.get("code") if isinstance(error, dict) else None
@@ -40,7 +47,7 @@ def server_error(
     if code in (400, 413, 422):
         return _known_refusal(text) or WorkerError(413 if code == 413 else 400, _told(text))
     if code in (429, 503):
-        return WorkerError(503, _told(text), reason="unavailable")
+        return WorkerError(503, _told(text), reason="full" if _FULL.search(text) else "unavailable")
     return WorkerError(502, _told(text), reason=other)
 
 
@@ -76,6 +83,14 @@ def _less_room(match: re.Match[str]) -> WorkerError:
     return LessRoom(int(match["limit"]) - int(match["got"]))
 
 
+def _rank_gone(match: re.Match[str]) -> WorkerError:
+    return RankGone()
+
+
+#: a bounded queue (``--max-queued-requests``), with and without priorities
+_FULL = re.compile(
+    r"The request queue is full\.|The request is aborted by a higher priority request\."
+)
 _REFUSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkerError]], ...] = (
     (
         re.compile(
@@ -115,6 +130,7 @@ _REFUSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkerError]],
         ),
         _bad_image,
     ),
+    (re.compile(r"routed_dp_rank=-?\d{1,9} out of range"), _rank_gone),
     (
         re.compile(r"Image count (?P<got>\d{1,9}) exceeds limit (?P<limit>\d{1,9}) per request"),
         _too_many_images,

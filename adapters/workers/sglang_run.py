@@ -19,7 +19,7 @@ from typing import Protocol
 
 from .base import Generation, Receive, TextPath, TextRun, WorkerError
 from .http_client import MAX_ANSWER_BYTES, NO_HEADERS, Exchange, HttpClient, WholeAnswer
-from .sglang_errors import LessRoom, server_error
+from .sglang_errors import LessRoom, RankGone, server_error
 from .sglang_wire import PIECE, StreamReader, request_body, request_id
 from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 
@@ -41,6 +41,8 @@ class Server(Protocol):
     is_closed: bool
     is_incremental: bool
     own_interval: int
+    priority_sign: int
+    separates_salts: bool
 
     @property
     def max_model_len(self) -> int | None: ...
@@ -67,23 +69,40 @@ class SGLangRun(TextRun):
         self._is_paused = False
 
     async def wait(self) -> None:
-        """See Run. A prompt with images may leave less room than max_tokens: only the server knows,
-        and says so in its refusal.
+        """See Run. A prompt with images may leave less room than max_tokens, and a server may have
+        restarted with fewer ranks: only the server knows, and says so in its refusal.
         """
         if self._asked.images and not self._server.sees_images:
             message = "the server does not say that its model sees images"
             raise WorkerError(503, message, reason="unavailable")
-        try:
-            await self._answer()
-            return
-        except LessRoom as error:
-            asked = self._generation
-            # None: the refusal came behind a token
-            if asked is None or not asked.images or not 0 < error.room < asked.max_tokens:
-                raise
+        if self._asked.cache_salt is not None and not self._server.separates_salts:
+            message = "the server does not say that it keeps the KV caches of salts apart"
+            raise WorkerError(503, message, reason="unavailable")
+        kinds: tuple[type[WorkerError], ...] = (LessRoom, RankGone)
+        while True:
+            try:
+                await self._answer()
+                return
+            except kinds as error:
+                if not self._asks_less(error):
+                    raise
+                # each at most once, whatever the server says
+                kinds = tuple(kind for kind in kinds if not isinstance(error, kind))
+
+    def _asks_less(self, error: WorkerError) -> bool:
+        """Change the generation so that the server may take it; return whether that is possible."""
+        asked = self._generation
+        if asked is None:  # the refusal came behind a token
+            return False
+        if isinstance(error, LessRoom):
+            if not asked.images or not 0 < error.room < asked.max_tokens:
+                return False
             self._generation = replace(asked, max_tokens=error.room)
-            del asked
-        await self._answer()
+        else:
+            if asked.rank is None:
+                return False
+            self._generation = replace(asked, rank=None)
+        return True
 
     def pause(self) -> None:
         self._is_paused = True
@@ -154,6 +173,7 @@ class SGLangRun(TextRun):
             stop_token_ids=server.stop_token_ids,
             is_incremental=server.is_incremental,
             own_interval=server.own_interval,
+            priority_sign=server.priority_sign,
         )
 
     # -- called by the exchange

@@ -69,6 +69,7 @@ def request_body(
     stop_token_ids: Sequence[int],
     is_incremental: bool = False,
     own_interval: int = 1,
+    priority_sign: int = 0,
 ) -> bytes:
     """Return the body of ``POST /generate``.
 
@@ -83,6 +84,7 @@ def request_body(
         context: the model's length, to which max_tokens is cut.
         is_incremental: an event has the output since the last one, not the whole output.
         own_interval: tokens of an event, if the request asks for no other number.
+        priority_sign: of the server's priorities, see sglang_scheduling; 0: it knows none.
 
     Raises:
         WorkerError: the server would refuse the prompt, or crash.
@@ -121,6 +123,8 @@ def request_body(
     if interval > own_interval:
         params["stream_interval"] = interval
     fields |= _scheduling(generation)
+    if priority_sign:  # also of 0: requests without one would wait behind all others
+        fields["priority"] = priority_sign * generation.priority
     if isinstance(prompt, str):
         text = (json.dumps(piece)[1:-1].encode() for piece in _pieces(prompt))
         head = [b'{"text":"', *text, b'",']
@@ -135,8 +139,6 @@ def _scheduling(generation: Generation) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if generation.lora is not None:
         fields["lora_path"] = generation.lora
-    if generation.priority is not None:
-        fields["priority"] = generation.priority
     if generation.cache_salt is not None:
         fields["cache_salt"] = generation.cache_salt
     if generation.rank is not None:

@@ -25,5 +25,10 @@ class Client:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
 
+    @property
+    def urgency(self) -> int:
+        """The priority as a number: 1, 0 or -1. Larger ones go first."""
+        return 1 - PRIORITIES.index(self.priority)
+
     def may_use(self, model: str) -> bool:
         return self.models is None or model in self.models

@@ -71,7 +71,13 @@ class Exchange:
 
     def context(self, model: str, size: int) -> RequestContext:
         """Return the context of a use case. ``model``: its name; ``size``: bytes of the body."""
-        return RequestContext(client=self.client.id, model=model, size=size, record=self.record)
+        return RequestContext(
+            client=self.client.id,
+            priority=self.client.urgency,
+            model=model,
+            size=size,
+            record=self.record,
+        )
 
     def name_ignored(self) -> None:
         """Name what the request's use case left out in a header of the answer."""

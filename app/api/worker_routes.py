@@ -16,7 +16,7 @@ from ..errors import ApiError
 from ..openapi import operation
 from ..pool import Member
 from ..protocol import DrainRequest, UndrainRequest
-from ..service import ServedModels, WorkerList, WorkerState
+from ..service import RankState, ServedModels, WorkerList, WorkerState
 from .body import BodyReader
 
 _LIST = operation(
@@ -88,6 +88,13 @@ def worker_details(member: Member, model: str) -> WorkerState:
         "answers": member.answers,
         "failures": member.failures,
     }
+    ranks: list[RankState] = [
+        {"rank": seat.rank, "running": seat.running}
+        for seat in member.seats
+        if seat.rank is not None
+    ]
+    if ranks:
+        own["ranks"] = ranks
     details: Any = member.health.details
     return {**details, **own}
 

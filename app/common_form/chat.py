@@ -44,6 +44,7 @@ def _others(request: ChatRequest, names: FieldNames) -> dict[str, Any]:
         "verbosity": request.verbosity,
         "template_variables": request.template_variables,
         "sampling": AskedSampling.of(request),
+        "cache_salts": request.cache_salts,
         "names": names,
     }
 

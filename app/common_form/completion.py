@@ -33,5 +33,6 @@ def common_completion(request: CompletionRequest) -> GenerationRequest:
             logprobs=request.logprobs is not None,
             top_logprobs=request.logprobs,
         ),
+        cache_salts=request.cache_salts,
         names=_NAMES,
     )

@@ -17,6 +17,7 @@ from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
 from ..pool import Pool
 from ..sealing import Seal
 from ..service import (
+    CacheSalts,
     ChatPrompts,
     ChatService,
     CheckService,
@@ -35,7 +36,7 @@ from ..settings import GatewaySettings, ModelSettings
 from ..state import ConversationStore, ResponseStore, RunStore
 from ..version import version
 from .engines import Engine
-from .workers import backend_of, by_worker, make_pool, make_workers
+from .workers import backend_of, by_rank, by_worker, make_pool, make_workers
 
 #: returns the tokenizer of a source and a format; see ``load_tokenizer``
 Load = Callable[[str | None, str], Tokenizer]
@@ -181,6 +182,7 @@ def _generation(
         metrics=metrics,
         faults=Faults(shared.metrics, shared.logger),
         comment_seconds=shared.gateway.stream_comment_seconds,
+        salts=CacheSalts(is_separate=model.kv_cache == "key", secret=shared.gateway.secret or b""),
     )
 
 
@@ -200,6 +202,7 @@ def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Po
     watch, name = shared.metrics.watch, model.served_model
     text, running = "Open generations by worker", attrgetter("running")
     watch("workers_running", text, partial(by_worker, pool, running), model=name)
+    watch("ranks_running", "Open generations by rank", partial(by_rank, pool), model=name)
     text = "Whether a worker is healthy, not ejected and not draining, by worker"
     available = partial(by_worker, pool, attrgetter("available"))
     watch("workers_available", text, available, across="livemin", model=name)

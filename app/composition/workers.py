@@ -90,6 +90,7 @@ def make_sglang_worker(
         api_key=None if key is None else key.get_secret_value(),
         connect_seconds=settings.worker_connect_seconds,
         tls=make_worker_tls(settings),
+        separates_caches=settings.kv_cache == "key",
     )
 
 
@@ -139,3 +140,13 @@ def backend_of(settings: ModelSettings) -> GrammarBackend:
 def by_worker(pool: Pool, number: Callable[[Member], int]) -> dict[str, int]:
     """Return a number of each member; its place in the pool tells workers of one name apart."""
     return {f"{n}:{member.name}": number(member) for n, member in enumerate(pool.members)}
+
+
+def by_rank(pool: Pool) -> dict[str, int]:
+    """Return the running generations of each rank of the members that have several."""
+    return {
+        f"{n}:{seat.name}": seat.running
+        for n, member in enumerate(pool.members)
+        for seat in member.seats
+        if seat.rank is not None
+    }

@@ -79,7 +79,9 @@ async def _tokens(served: ServedModel, side: int) -> int:
     counted = TokenizeRequest.model_validate({name: asked[name] for name in ("model", "messages")})
     ids: int = json.loads(await served.tokenizing.tokenize(counted, size, "doctor"))["count"]
     record = RequestRecord("doctor")
-    context = RequestContext(client="doctor", model=served.name, size=size, record=record)
+    context = RequestContext(
+        client="doctor", priority=0, model=served.name, size=size, record=record
+    )
     answer = await served.chat.complete(ChatRequest.model_validate(asked), context)
     prompt: int = answer.body["usage"]["prompt_tokens"]
     return prompt - ids + 1

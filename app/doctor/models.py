@@ -1,5 +1,5 @@
-"""A model: its tokenizer and chat template, and for each worker the compile of a tool, an answer
-and an image.
+"""A model: its tokenizer and chat template, and for each worker the compile of a tool, an answer,
+an image, and its scheduling.
 """
 
 import asyncio
@@ -15,9 +15,10 @@ from ..observability import Logger, Metrics, RequestRecord
 from ..pool import Member
 from ..protocol import ChatRequest
 from ..service import RequestContext, ServedModel
-from ..settings import ModelSettings, SettingError, Settings
+from ..settings import GatewaySettings, ModelSettings, SettingError, Settings
 from .finding import Finding
 from .images import examine_images
+from .scheduling import examine_priorities, examine_ranks, examine_salts
 
 #: a finding, or None
 Asked = TypeVar("Asked", bound=Finding | None)
@@ -61,7 +62,7 @@ async def examine_model(
         (served,) = components.models
         for finding in _conversation(served, place):
             yield finding
-        async for finding in _workers(served, place):
+        async for finding in _workers(settings.gateway, served, place):
             yield finding
     except SettingError as error:
         for sentence in error.sentences:
@@ -107,7 +108,9 @@ def _conversation(served: ServedModel, place: str) -> Iterator[Finding]:
         )
 
 
-async def _workers(served: ServedModel, place: str) -> AsyncIterator[Finding]:
+async def _workers(
+    gateway: GatewaySettings, served: ServedModel, place: str
+) -> AsyncIterator[Finding]:
     members = served.pool.members
     if not members:
         yield Finding(
@@ -128,8 +131,15 @@ async def _workers(served: ServedModel, place: str) -> AsyncIterator[Finding]:
             call = await _asked(_call(served, member), place, "a tool")
             image = await _asked(examine_images(served, member), place, "an image")
         yield call
-        if image is not None:
-            yield image
+        further = (
+            image,
+            await examine_ranks(member),
+            await examine_salts(served, member),
+            await examine_priorities(gateway, served, member),
+        )
+        for finding in further:
+            if finding is not None:
+                yield finding
 
 
 def _software(member: Member, place: str) -> Iterator[Finding]:
@@ -172,7 +182,7 @@ async def _call(served: ServedModel, member: Member) -> Finding:
     """Ask one worker for a call of a tool, as the gateway would."""
     asked = ChatRequest.model_validate(_request(served.name))
     record = RequestRecord("doctor")
-    context = RequestContext(client="doctor", model=served.name, size=0, record=record)
+    context = RequestContext(client="doctor", priority=0, model=served.name, size=0, record=record)
     start = time.perf_counter()
     answer = await served.chat.complete(asked, context)
     took = 1000 * (time.perf_counter() - start)

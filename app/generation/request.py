@@ -245,6 +245,7 @@ class GenerationRequest:
     ``constraints``         a request has one at most, which a later step checks.
     ``closes_objects``      whether objects that list members have no others; None: not said.
     ``template_variables``  of the chat template.
+    ``cache_salts``         prompts with different ones share no keys and values in a worker.
     ``names``               the client's name of a field, by its path here.
     ``ignored``             parts that the prompt does not show: places and kinds.
     ``made``                of this request, and others of its client that differ in messages only;
@@ -264,6 +265,7 @@ class GenerationRequest:
     verbosity: str | None = None
     template_variables: Mapping[str, Any] = field(default_factory=dict)
     sampling: AskedSampling = field(default_factory=AskedSampling)
+    cache_salts: tuple[str, ...] = ()
     names: FieldNames = dotted
     ignored: tuple[str, ...] = ()
     made: Made | None = field(default=None, compare=False, repr=False)

@@ -59,7 +59,8 @@ class HealthChecks:
             health = Health(False, f"no answer to the health check within {HEALTH_DEADLINE_S} s")
         except Exception as error:
             health = Health(False, f"{type(error).__name__}: {error}")
-        before, member.health = member.health, health
+        before = member.health
+        member.check(health)
         if (before.ready, before.reason) == (health.ready, health.reason):
             return
         event = "worker ready" if health.ready else "worker unready"

@@ -1,4 +1,4 @@
-"""A member of a pool: one worker with a circuit breaker, without I/O.
+"""A member of a pool: one worker with a circuit breaker and its seats, without I/O.
 
 States       closed: takes requests. open: ejected, a backoff runs. half-open: one probe runs.
 
@@ -9,12 +9,19 @@ States       closed: takes requests. open: ejected, a backoff runs. half-open: o
                  half-open -- the probe succeeds --------------------------------> closed
                  any       -- a request's answer is complete --------------------> closed
 
+Seats        where its generations run: one, or one for each of its data-parallel ranks, which are
+             schedulers with a KV cache each behind one address. A policy picks among the seats of
+             all workers, so that a conversation meets the rank that has its prompt.
+
 Invariants   I1 closing the circuit does not reset the record: only a complete answer resets
                 failures and backoff, so a worker that passes every probe and fails every request is
                 ejected at its next failure, for longer each time.
              I2 ``running`` is the number of its open generations.
              I3 a draining worker gets no request, whatever its state.
-Not here     probes and timers (recovery), health checks (health_checks), retries (worker_pool).
+             I4 it has at least one seat. An only one names no rank: the worker chooses. Generations
+                of a rank that has gone end on a seat that is no candidate any more.
+Not here     which seat gets a generation (policies), probes and timers (recovery), health checks
+             (health_checks), retries (worker_pool).
 """
 
 import asyncio
@@ -50,15 +57,19 @@ class Member:
     Attributes:
         watch: the task of its health checks.
         recovery: the task that probes it while it is ejected.
+        takes_salts: whether prompts with different salts share no keys and values.
+        answering: its open generations that have begun to answer.
         idle: set while no generation runs.
     """
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.health = Health(True)  # until a check says otherwise
+        self.seats: tuple[Seat, ...] = (Seat(self),)
         self.state: CircuitState = "closed"
         self.is_draining = False
-        self.running = 0
+        self.takes_salts = True
+        self.running = self.answering = 0
         self.answers = 0
         self.failures = 0
         self.ejections = 0
@@ -94,7 +105,7 @@ class Member:
         return (not self.health.ready) + (self.state != "closed" or is_taken)
 
     @property
-    def rank(self) -> tuple[int, int]:
+    def badness(self) -> tuple[int, int]:
         """The order among workers with bad signals: failures if ejected, load."""
         return self.failures if self.state != "closed" else 0, self.running
 
@@ -107,8 +118,24 @@ class Member:
         """Whether its model sees the images of a prompt."""
         return not images or self.worker.sees_images is True
 
+    def check(self, health: Health) -> None:
+        """Take what a check found."""
+        self.health = health
+        if health.salts is not None:
+            self.takes_salts = health.salts
+        if health.ranks is not None and health.ranks != len(self.seats):
+            self._set_ranks(health.ranks)
+
+    def _set_ranks(self, ranks: int) -> None:
+        """Have a seat for each rank; those of the same ranks stay."""
+        if ranks == 1:
+            self.seats = (Seat(self),)
+            return
+        kept = self.seats[:ranks] if len(self.seats) > 1 else ()
+        self.seats = (*kept, *(Seat(self, rank) for rank in range(len(kept), ranks)))
+
     def take(self) -> None:
-        """Count a generation that begins."""
+        """Count a generation that begins at one of its seats."""
         self.running += 1
         self.idle.clear()
 
@@ -117,6 +144,12 @@ class Member:
         self.running -= 1
         if not self.running:
             self.idle.set()
+
+    def is_full(self, reason: FailureReason) -> bool:
+        """Whether a failure only means that its queue is full. A worker that answers no request
+        meanwhile has failed: it would get all requests, since none runs there for long.
+        """
+        return reason == "full" and self.answering > 0
 
     def fail(self, reason: FailureReason, answers: int) -> bool:
         """Count a failure of an attempt that began after ``answers`` answers.
@@ -147,3 +180,27 @@ class Member:
         self.outcomes.answers.add()
         self.state = "closed"
         self.failures = self.ejections = 0
+
+
+class Seat:
+    """A worker, or one of its ranks. ``rank``: None for an only seat. ``running``: the open
+    generations that went to it.
+    """
+
+    __slots__ = ("member", "name", "rank", "running")
+
+    def __init__(self, member: Member, rank: int | None = None) -> None:
+        self.member = member
+        self.name = member.name if rank is None else f"{member.name}#{rank}"
+        self.rank = rank
+        self.running = 0
+
+    def take(self) -> None:
+        """Count a generation that begins."""
+        self.running += 1
+        self.member.take()
+
+    def release(self) -> None:
+        """Count a generation that ends."""
+        self.running -= 1
+        self.member.release()

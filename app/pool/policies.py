@@ -1,18 +1,19 @@
-"""Policies: which of several workers gets a generation. Pure: no I/O, no clock.
+"""Policies: which of several seats gets a generation. Pure: no I/O, no clock.
 
-The pool asks a policy only about workers that are equally fit: healthy, not ejected, not draining,
-and below their bound of running generations. So a policy decides about load and caches alone.
+A seat is a worker, or one of its ranks. The pool asks a policy only about the seats of workers that
+are equally fit: healthy, not ejected, not draining, and below their bound of running generations.
+So a policy decides about load and caches alone.
 
-    round-robin    the worker whose last pick is the longest ago
-    least-load     the worker with the fewest running generations; equally busy ones take turns
-    power-of-two   the less busy of two random workers. Several gateways do not move in step towards
-                   the same idle worker
-    prefix-aware   the worker that served the conversation's previous turn, whose KV cache holds its
+    round-robin    the seat whose last pick is the longest ago
+    least-load     the seat with the fewest running generations; equally busy ones take turns
+    power-of-two   the less busy of two random seats. Several gateways do not move in step towards
+                   the same idle one
+    prefix-aware   the seat that served the conversation's previous turn, whose KV cache holds its
                    prompt (prefixes); for a new conversation, the least busy one
 
 Invariants   I1 ``pick`` returns one of its candidates.
-             I2 prefix-aware never picks a worker with more running generations than the bound of
-                ``has_spare``: a popular conversation does not overload its worker.
+             I2 prefix-aware never picks a seat with more running generations than the bound of
+                ``has_spare``: a popular conversation does not overload its seat.
 Threads      the event loop only: policies keep state.
 Not here     health, ejection, retries (worker_pool).
 """
@@ -22,19 +23,19 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Protocol, TypeVar
 
-from adapters.workers import PromptImage
+from adapters.workers import Generation
 
 from ..settings import PolicyName
-from .prefixes import Prefixes, PrefixTable, Prompt
+from .prefixes import Prefixes, PrefixTable
 
-#: prefix-aware: a worker may have this many times the mean of running generations, and SLACK more.
+#: prefix-aware: a seat may have this many times the mean of running generations, and SLACK more.
 #: Both are needed. With 1.25 alone, 76 % of later turns meet their worker at a mean of 16, and 29 %
 #: at a mean of one; with both, 99 % (docs/adr/0011)
 LOAD_FACTOR, SLACK = 1.25, 4
 
 
 class Candidate(Protocol):
-    """A worker as a policy sees it."""
+    """A seat as a policy sees it."""
 
     @property
     def name(self) -> str: ...
@@ -45,15 +46,13 @@ class Candidate(Protocol):
         ...
 
 
-Member = TypeVar("Member", bound=Candidate)
+Seat = TypeVar("Seat", bound=Candidate)
 
 
 class Policy(Protocol):
-    """Picks a worker; ``candidates`` is never empty."""
+    """Picks a seat; ``candidates`` is never empty."""
 
-    def pick(
-        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
-    ) -> Member: ...
+    def pick(self, candidates: Sequence[Seat], generation: Generation) -> Seat: ...
 
 
 class RoundRobin:
@@ -62,21 +61,17 @@ class RoundRobin:
     def __init__(self) -> None:
         self._turns = _Turns()
 
-    def pick(
-        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
-    ) -> Member:
+    def pick(self, candidates: Sequence[Seat], generation: Generation) -> Seat:
         return self._turns.take(min(candidates, key=self._turns.last))
 
 
 class LeastLoad:
-    """See the file's header. Equally busy workers take turns."""
+    """See the file's header. Equally busy seats take turns."""
 
     def __init__(self) -> None:
         self._turns = _Turns()
 
-    def pick(
-        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
-    ) -> Member:
+    def pick(self, candidates: Sequence[Seat], generation: Generation) -> Seat:
         return self._turns.take(self._turns.least_busy(candidates))
 
 
@@ -86,9 +81,7 @@ class PowerOfTwo:
     def __init__(self, seed: int | None = None) -> None:
         self._random = random.Random(seed)
 
-    def pick(
-        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
-    ) -> Member:
+    def pick(self, candidates: Sequence[Seat], generation: Generation) -> Seat:
         two = self._random.sample(candidates, min(2, len(candidates)))
         return min(two, key=lambda candidate: candidate.running)
 
@@ -100,10 +93,10 @@ class PrefixAware:
         self._table = PrefixTable()
         self._turns = _Turns()
 
-    def pick(
-        self, candidates: Sequence[Member], prompt: Prompt, images: Sequence[PromptImage] = ()
-    ) -> Member:
-        prefixes = Prefixes(prompt, images)
+    def pick(self, candidates: Sequence[Seat], generation: Generation) -> Seat:
+        prefixes = Prefixes(
+            generation.prompt, generation.images, lora=generation.lora, salt=generation.cache_salt
+        )
         name = self._table.find(prefixes, {candidate.name for candidate in candidates})
         home = next((each for each in candidates if each.name == name), None)
         if home is None or not has_spare(home, candidates):
@@ -113,13 +106,13 @@ class PrefixAware:
 
 
 def has_spare(home: Candidate, candidates: Sequence[Candidate]) -> bool:
-    """Whether a worker may get one more generation although others are less busy."""
+    """Whether a seat may get one more generation although others are less busy."""
     total = 1 + sum(each.running for each in candidates)
     return home.running + 1 <= LOAD_FACTOR * total / len(candidates) + SLACK
 
 
 class _Turns:
-    """The number of each worker's last pick, by its name; workers come and go."""
+    """The number of each seat's last pick, by its name; seats come and go."""
 
     #: names kept: pods that come and go have new addresses
     MAX_NAMES = 1024
@@ -131,12 +124,12 @@ class _Turns:
     def last(self, candidate: Candidate) -> int:
         return self._last.get(candidate.name, 0)
 
-    def least_busy(self, candidates: Sequence[Member]) -> Member:
+    def least_busy(self, candidates: Sequence[Seat]) -> Seat:
         if len(candidates) == 1:
             return candidates[0]
         return min(candidates, key=lambda each: (each.running, self.last(each)))
 
-    def take(self, candidate: Member) -> Member:
+    def take(self, candidate: Seat) -> Seat:
         self._last.pop(candidate.name, None)  # the oldest pick comes first
         self._last[candidate.name] = next(self._numbers)
         if len(self._last) > self.MAX_NAMES:

@@ -83,6 +83,8 @@ class Recovery:
     def failed(self, member: Member, reason: FailureReason, error: Exception, answers: int) -> None:
         """Log, count and judge a failure. A refusal's message may repeat what a client wrote."""
         self._observer.on_failure(member.name, reason)
+        if member.is_full(reason):
+            return
         facts: dict[str, Any] = {"name": member.name, "kind": reason}
         if isinstance(error, WorkerError) and reason != "refused":
             facts["reason"] = error.message

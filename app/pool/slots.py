@@ -1,5 +1,7 @@
 """Slots: the bounded running generations of workers, and the requests that wait for one.
 
+A slot is the worker's, whichever of its seats the generation takes.
+
 Invariants   I1 a slot is taken when it is granted, not when the request continues: no later request
                 overtakes.
              I2 a request that is cancelled, or whose deadline passes, leaves the queue; a slot
@@ -18,20 +20,20 @@ from itertools import islice
 
 from adapters.workers import WorkerError
 
-from .member import Member
+from .member import Member, Seat
 
 #: waiting requests that one change looks at; usually the first one gets the free slot. More would
 #: be looked at only if so many wait for a long context while another worker is free
 LOOKED_AT = 256
 
-#: returns a worker with a free slot; None: there is none for this request
-Pick = Callable[[], Member | None]
+#: returns a seat of a worker with a free slot; None: there is none for this request
+Pick = Callable[[], Seat | None]
 
 
 @dataclass(eq=False, slots=True)
 class _Waiting:
     pick: Pick
-    granted: "asyncio.Future[Member]"
+    granted: "asyncio.Future[Seat]"
 
 
 class Slots:
@@ -54,17 +56,17 @@ class Slots:
     def is_free(self, member: Member) -> bool:
         return self._bound is None or member.running < self._bound
 
-    def take_free(self, pick: Pick) -> Member | None:
-        """Return a worker whose slot is taken; the caller must ``release`` it. None: others wait,
-        or there is no free one.
+    def take_free(self, pick: Pick) -> Seat | None:
+        """Return a seat that is taken; the caller must ``release`` it. None: others wait, or there
+        is no free one.
         """
-        member = None if self._queue else pick()
-        if member is not None:
-            member.take()
-        return member
+        seat = None if self._queue else pick()
+        if seat is not None:
+            seat.take()
+        return seat
 
-    async def take(self, pick: Pick, seconds: float | None) -> Member:
-        """Wait for a worker, and return it as ``take_free`` does.
+    async def take(self, pick: Pick, seconds: float | None) -> Seat:
+        """Wait for a seat, and return it as ``take_free`` does.
 
         Raises:
             WorkerError: 503, no slot was free within ``seconds``.
@@ -83,9 +85,9 @@ class Slots:
             self._leave(waiting)
             raise
 
-    def release(self, member: Member) -> None:
+    def release(self, seat: Seat) -> None:
         """Free a slot, and grant it."""
-        member.release()
+        seat.release()
         if self._queue:
             self.wake()
 
@@ -96,11 +98,11 @@ class Slots:
                 return
             if waiting.granted.done():  # cancelled, and about to leave
                 continue
-            member = waiting.pick()
-            if member is not None:
-                member.take()
+            seat = waiting.pick()
+            if seat is not None:
+                seat.take()
                 self._queue.remove(waiting)
-                waiting.granted.set_result(member)
+                waiting.granted.set_result(seat)
 
     def _leave(self, waiting: _Waiting) -> None:
         if waiting.granted.done() and not waiting.granted.cancelled():

@@ -1,11 +1,11 @@
 """The worker pool: several workers of one model as one.
 
-Picking      among the workers that are healthy, not ejected, not draining and below their bound of
-             running generations, the pool's policy decides (policies). If none is healthy, the
-             least bad one: no request is refused because of an ejection. If all are at their bound,
-             the request waits for its turn (slots).
+Picking      among the seats of the workers that are healthy, not ejected, not draining and below
+             their bound of running generations, the pool's policy decides (policies). If no worker
+             is healthy, the least bad one: no request is refused because of an ejection. If all are
+             at their bound, the request waits for its turn (slots).
 Images       only workers that see images are asked about a prompt with images: others may answer
-             as if it had none.
+             as if it had none. So with salts: others may share its keys and values.
 Sampling     a request may use the options that every worker supports, so that the picked worker
              does not decide whether it is refused.
 Retries      a failure before the first output is retried on the other workers, one after another,
@@ -43,7 +43,7 @@ from ..observability import Attempt
 from .attempts import OVERRUN, AttemptRun, Deadlines, reason_of, verdict
 from .discovery import Discovery
 from .health_checks import HealthChecks
-from .member import Member
+from .member import Member, Seat
 from .policies import LeastLoad, Policy
 from .recovery import Observer, Recovery
 from .retry_budget import RetryBudget
@@ -69,8 +69,8 @@ class Pool:
         first_token_seconds: until a worker's first chunk, its queue included, and for the wait
             until a worker is free; None: no limit.
         token_seconds: between two chunks; None: no limit.
-        policy: decides between equally fit workers; default: the least busy one.
-        max_running: generations of a worker that run at a time; None: no limit.
+        policy: decides between the seats of equally fit workers; default: the least busy one.
+        max_running: generations of a worker that run at a time, on all its seats; None: no limit.
         retry_budget: default: see RetryBudget.
         discovery: adds and removes workers while the pool runs.
         observer: receives failures, ejections and removals, and logs.
@@ -209,6 +209,11 @@ class Pool:
         return any(each is not False for each in seeing) or not seeing
 
     @property
+    def takes_salts(self) -> bool:
+        """Whether a worker keeps the KV caches of salts apart, or may do so."""
+        return any(member.takes_salts for member in self.members) or not self.members
+
+    @property
     def status(self) -> Status:
         """The status according to the last checks and answers."""
         if not any(member.health.ready for member in self._in_service):
@@ -232,7 +237,8 @@ class Pool:
         """Pass the chunks of a worker on, and return after the last one that is wanted.
 
         ``begin`` returns the receiver of one attempt, and can pause it; it is called for every
-        attempt. So is ``on_attempt``, with the worker's name; its result receives the outcome.
+        attempt. So is ``on_attempt``, with the name of the seat, which begins with the worker's;
+        its result receives the outcome.
 
         Workers whose context has no room for the prompt are not asked.
 
@@ -249,17 +255,17 @@ class Pool:
         try:
             while not asked.tried or self._may_retry(asked):
                 pick = partial(self._pick, asked)
-                member = self._slots.take_free(pick)
-                if member is None:
+                seat = self._slots.take_free(pick)
+                if seat is None:
                     if not self._candidates(asked):
                         self._check_room(asked)
                         break
-                    member = await self._slots.take(pick, self._deadlines.first_token)
+                    seat = await self._slots.take(pick, self._deadlines.first_token)
                 if not asked.tried:
                     self._budget.count_request()
-                asked.tried.append(member)
+                asked.tried.append(seat.member)
                 error = None  # its frames would keep the prompt while this worker answers
-                error = await self._attempted(member, asked, begin, on_attempt)
+                error = await self._attempted(seat, asked, begin, on_attempt)
                 if error is None:
                     return
                 if len(asked.refusals) == OPINIONS:
@@ -274,23 +280,25 @@ class Pool:
 
     async def _attempted(
         self,
-        member: Member,
+        seat: Seat,
         asked: "_Asked",
         begin: Begin,
         on_attempt: Callable[[str], Attempt],
     ) -> Exception | None:
-        """Ask a worker whose slot is taken. Return why it gave no answer, if another one may be
+        """Ask a worker whose seat is taken. Return why it gave no answer, if another one may be
         asked; None: the answer is complete. Another failure is raised.
         """
-        noted, answers = on_attempt(member.name), member.answers
+        member, noted = seat.member, on_attempt(seat.name)
+        answers = member.answers
 
         def on_begin() -> None:
             asked.begin()
+            member.answering += 1
             self._recovery.contradict(asked.refusals)
 
         try:
             attempt = AttemptRun(
-                member.worker, asked.traced(noted), self._deadlines, self._sweep, on_begin
+                member.worker, asked.sent(noted, seat), self._deadlines, self._sweep, on_begin
             )
             await attempt.wait(begin(attempt))
             if attempt.overran:
@@ -310,7 +318,8 @@ class Pool:
                 raise
             return raised
         finally:
-            self._slots.release(member)
+            member.answering -= asked.has_begun
+            self._slots.release(seat)
             noted.end()
 
     def _check_room(self, asked: "_Asked") -> None:
@@ -323,6 +332,7 @@ class Pool:
 
     def _candidates(self, asked: "_Asked") -> list[Member]:
         got, images = _length(asked.generation), asked.generation.images
+        salt = asked.generation.cache_salt
         return [
             member
             for member in self.members
@@ -330,6 +340,7 @@ class Pool:
             and member not in asked.tried
             and member.has_room(got)
             and member.sees(images)
+            and (salt is None or member.takes_salts)
         ]
 
     def _may_retry(self, asked: "_Asked") -> bool:
@@ -349,21 +360,21 @@ class Pool:
         self._observer.on_retry(is_allowed)
         return is_allowed
 
-    def _pick(self, asked: "_Asked") -> Member | None:
-        """Return the worker to ask; None: the fit ones are at their bound."""
+    def _pick(self, asked: "_Asked") -> Seat | None:
+        """Return the seat to ask; None: the fit workers are at their bound."""
         best = math.inf
-        free: list[Member] = []
+        free: list[Seat] = []
         for member in self._candidates(asked):
             signals = member.bad_signals
             if signals < best:
                 best, free = signals, []
             if signals == best and self._slots.is_free(member):
-                free.append(member)
+                free += member.seats
         if not free:
             return None
         if best:
-            return min(free, key=lambda member: member.rank)
-        return self._policy.pick(free, asked.generation.prompt, asked.generation.images)
+            return min(free, key=lambda seat: (seat.member.badness, seat.running))
+        return self._policy.pick(free, asked.generation)
 
 
 class _Asked:
@@ -385,10 +396,12 @@ class _Asked:
         assert self._waiting is not None, "no other worker is asked once one has begun"
         return self._waiting
 
-    def traced(self, attempt: Attempt) -> Generation:
+    def sent(self, attempt: Attempt, seat: Seat) -> Generation:
         """Return the generation as an attempt at it sends it."""
-        trace = attempt.traceparent
-        return self.generation if trace is None else replace(self.generation, traceparent=trace)
+        trace, rank = attempt.traceparent, seat.rank
+        if trace is None and rank is None:
+            return self.generation
+        return replace(self.generation, traceparent=trace, rank=rank)
 
     def begin(self) -> None:
         self._waiting = None

@@ -11,13 +11,13 @@ Not here   fields that would change an answer (unserved_fields), fields of messa
 #: a file of a project or a document, and its fields; a field has one source
 SOURCES: dict[str, tuple[str, ...]] = {
     "vLLM: vllm/entrypoints/openai/*/protocol.py": (
-        *("cache_salt", "media_io_kwargs", "mm_processor_kwargs", "priority", "request_id"),
+        *("media_io_kwargs", "mm_processor_kwargs", "priority", "request_id"),
         *("return_mm_kwargs", "return_token_offsets", "routed_experts_prompt_start"),
         *("session_id", "spaces_between_special_tokens", "stream_interval", "truncation_side"),
     ),
     "SGLang: python/sglang/srt/entrypoints/openai/protocol.py": (
         *("custom_labels", "custom_params", "data_parallel_rank", "disagg_prefill_dp_rank"),
-        *("extra_key", "images_config", "max_dynamic_patch", "min_dynamic_patch"),
+        *("images_config", "max_dynamic_patch", "min_dynamic_patch"),
         *("ngram_corpus_id", "return_flat_raw_top_logprobs_b64", "rid", "routed_dp_rank"),
         *("routed_experts_start_len", "use_audio_in_video", "video_config"),
     ),

@@ -1,4 +1,5 @@
-"""The fields of requests that control how tokens are drawn, and where answers end.
+"""The fields of requests that control how tokens are drawn, where answers end, and with whom the
+prompt's keys and values are shared.
 
 A field with the name of one of the workers' SamplingOptions is that option, see
 generation.sampling.
@@ -29,6 +30,8 @@ MAX_STOP_TOKENS = 16
 TOKEN_ID = re.compile(r"0|[1-9][0-9]{0,9}")
 #: token ids fit 32 bits in every worker
 MAX_TOKEN_ID = (1 << 31) - 1
+#: characters of a salt: more than any digest
+MAX_SALT = 512
 #: seeds are 64-bit integers at OpenAI
 SEED = 1 << 63
 
@@ -110,6 +113,16 @@ class SamplingFields(Body):
     """One seed gives one answer."""
     stream: bool | None = None
     """Answer with events."""
+    cache_salt: str | None = Field(None, max_length=MAX_SALT)
+    """Only prompts with an equal salt share cached keys and values."""
+    extra_key: str | None = Field(None, max_length=MAX_SALT)
+    """A second salt, as with SGLang."""
+
+    @property
+    def cache_salts(self) -> tuple[str, ...]:
+        """Both salts; (): none."""
+        salts = (self.cache_salt or "", self.extra_key or "")
+        return salts if any(salts) else ()
 
     @property
     def choices(self) -> int:

@@ -2,6 +2,7 @@
 
 from .background_responses import BackgroundResponses
 from .cache_report import CacheReport, cache_report, shared_count
+from .cache_salts import CacheSalts
 from .chat_prompts import ChatPrompts
 from .chat_service import ChatService
 from .check_service import CheckService, GrammarCheck
@@ -21,6 +22,7 @@ from .operation_types import (
     MetricsText,
     Model,
     ModelList,
+    RankState,
     Readiness,
     Version,
     WorkerList,

@@ -32,7 +32,7 @@ from adapters.workers import Chunk, Generation, PromptTooLong
 from ..concurrency import LARGE_BYTES, DeadlineSweep, Offload
 from ..constraints import ConstraintPlanner, Found
 from ..conversation import Loaded, Tokenizer
-from ..errors import ApiError
+from ..errors import ApiError, bad_request
 from ..generation import (
     Batch,
     Call,
@@ -53,6 +53,7 @@ from ..observability import ModelMetrics, RequestRecord
 from ..pool import Pool
 from ..settings import ModelSettings
 from ..writers import EventWriter, WholeWriter, finish_reason
+from .cache_salts import CacheSalts
 from .chat_prompts import ChatPrompt, ChatPrompts
 from .faults import Faults
 from .prepared_request import ChoicePlan, PreparedRequest, plans_of
@@ -99,6 +100,7 @@ class GenerationService:
     metrics: ModelMetrics
     faults: Faults
     comment_seconds: float = 0.0
+    salts: CacheSalts = field(default_factory=CacheSalts)
     #: of each client whose prompts workers count: these wait in no queue and for no limit
     counting: WeakValueDictionary[str, asyncio.Semaphore] = field(
         default_factory=WeakValueDictionary
@@ -250,7 +252,11 @@ class GenerationService:
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = plans_of(prompts, sampling)
-        return PreparedRequest(request.names, output, sampling, constraint, choices), prompts
+        salt = self._salt(request, client)
+        prepared = PreparedRequest(
+            request.names, output, sampling, constraint, choices, context.priority, salt
+        )
+        return prepared, prompts
 
     async def count(self, read: Read, context: RequestContext) -> int:
         """Return how many tokens a prompt has. Raises ApiError."""
@@ -265,20 +271,32 @@ class GenerationService:
             )
             record.ignored += left_out
             self.metrics.left_out(record)
+            if not prompt.images:
+                return len(prompt.ids)
             # workers know how many tokens an image has
-            return await self._counted(prompt, client) if prompt.images else len(prompt.ids)
+            salt = self._salt(request, client)
+            return await self._counted(prompt, salt, context)
         except Exception as error:
             raise self.faults.as_api_error(error, record.id).named(request.names) from error
 
-    async def _counted(self, prompt: PromptTokens, client: str) -> int:
+    async def _counted(
+        self, prompt: PromptTokens, salt: str | None, context: RequestContext
+    ) -> int:
         """Return how many tokens a worker counts in a prompt: it makes one more. A client has one
         prompt counted at a time.
         """
         generation = Generation(
-            token_hex(16), prompt.ids, None, max_tokens=1, temperature=0.0, images=prompt.images
+            token_hex(16),
+            prompt.ids,
+            None,
+            max_tokens=1,
+            temperature=0.0,
+            images=prompt.images,
+            priority=context.priority,
+            cache_salt=salt,
         )
         count = len(prompt.ids)
-        own = self.counting.setdefault(client, asyncio.Semaphore())
+        own = self.counting.setdefault(context.client, asyncio.Semaphore())
 
         def receive(chunk: Chunk) -> bool:
             nonlocal count
@@ -300,6 +318,17 @@ class GenerationService:
             return self.prompts.read(request, self.prompts.unread(request)).tokens.ids
         except ApiError as error:
             raise error.named(request.names) from error
+
+    def _salt(self, request: GenerationRequest, client: str) -> str | None:
+        """Return the salt of a request. Raises ApiError 400: no worker could do what it asks."""
+        if request.cache_salts and not self.pool.takes_salts:
+            raise bad_request(
+                "'cache_salt' and 'extra_key' have no effect: the workers of this model do not "
+                "keep cached prompts apart.",
+                "cache_salt",
+                "unsupported_by_backend",
+            )
+        return self.salts.of(client, request.cache_salts)
 
     def _texts(self, request: GenerationRequest) -> tuple[OutputSpec, list[PromptTokens]]:
         """Return the output spec and the prompts of a request without messages.
@@ -348,6 +377,8 @@ class GenerationService:
             sampling=sampling.options,
             images=prompt.images,
             interval=interval,
+            priority=prepared.priority,
+            cache_salt=prepared.cache_salt,
         )
         tokens, plan = self.tokenizer.vocabulary.tokens, constraint.format_plan
 

@@ -55,6 +55,13 @@ class Alive(TypedDict):
     status: Literal["ok"]
 
 
+class RankState(TypedDict):
+    """A data-parallel rank of a worker."""
+
+    rank: int
+    running: int
+
+
 class WorkerState(TypedDict):
     """A worker, with more fields of its own server."""
 
@@ -69,6 +76,7 @@ class WorkerState(TypedDict):
     running: int
     answers: int
     failures: int
+    ranks: NotRequired[list[RankState]]
 
 
 class WorkerList(TypedDict):

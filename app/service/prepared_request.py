@@ -44,13 +44,17 @@ def plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """A request that is ready for a worker. ``names``: see GenerationRequest."""
+    """A request that is ready for a worker. ``names``: see GenerationRequest. ``priority``,
+    ``cache_salt``: see Generation.
+    """
 
     names: FieldNames
     output: OutputSpec
     sampling: SamplingParams
     constraint: ConstraintPlan
     choices: tuple[ChoicePlan, ...]
+    priority: int = 0
+    cache_salt: str | None = None
 
     def headers(self, record: RequestRecord) -> dict[str, str]:
         """Return the headers of the answer."""

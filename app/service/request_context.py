@@ -11,11 +11,13 @@ from ..observability import RequestRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """``client``: its id. ``model``: the served name. ``size``: bytes of the body, and of the
-    conversation that it continues.
+    """``client``: its id. ``priority``: of its key, in the queues of workers: larger ones go first.
+    ``model``: the served name. ``size``: bytes of the body, and of the conversation that it
+    continues.
     """
 
     client: str
+    priority: int
     model: str
     size: int
     record: RequestRecord

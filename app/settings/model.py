@@ -66,6 +66,10 @@ Detours = Literal["avoid", "allow"]
 PolicyName = Literal["round-robin", "least-load", "power-of-two", "prefix-aware"]
 
 
+#: whose prompts a worker's cached keys and values serve
+KvCache = Literal["shared", "key"]
+
+
 def _usable_name(name: str) -> str:
     if not name or name != name.strip() or not name.isprintable() or len(name) > MAX_NAME_CHARS:
         raise ValueError(
@@ -152,6 +156,9 @@ class ModelSettings(BaseModel):
     worker_max_running: int | None = Field(None, ge=1)
     """maximum running generations of a worker; further ones wait for a free worker; if unset, no
     limit"""
+    kv_cache: KvCache = "shared"
+    """whether all clients share the cached prompts of workers, or each API key has its own (`key`),
+    see [Separate KV caches](workers.md#separate-kv-caches)"""
     worker_retry_share: float = Field(0.2, ge=0, le=1)
     """maximum retries at other workers, as a share of the requests of the last ten seconds"""
     worker_retry_floor: float = Field(10.0, ge=0)

@@ -65,6 +65,7 @@ def read_settings(**values: Any) -> Settings:
     models = _models(gateway, _of_a_model(variables))
     _check_names(models)
     _check_access(gateway, models)
+    _check_caches(gateway, models)
     return Settings(gateway, models)
 
 
@@ -155,3 +156,18 @@ def _check_access(gateway: GatewaySettings, models: Sequence[ModelSettings]) -> 
             "reached from other hosts: set API_KEYS, KEYS_FILE, KEYS_REDIS or JWKS_FILE, or "
             "SWITCHYARD_ALLOW_ANONYMOUS=true to run without keys"
         )
+
+
+def _check_caches(gateway: GatewaySettings, models: Sequence[ModelSettings]) -> None:
+    """Raise SettingError if a model separates the caches of keys, and no client needs one."""
+    mistakes = [
+        sentence
+        for model in models
+        if model.kv_cache == "key" and not gateway.keys_required
+        for sentence in model.error(
+            "kv_cache",
+            "key needs keys of clients: set API_KEYS, KEYS_FILE, KEYS_REDIS or JWKS_FILE",
+        ).sentences
+    ]
+    if mistakes:
+        raise SettingError(*mistakes)

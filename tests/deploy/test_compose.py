@@ -118,7 +118,8 @@ def test_the_page_for_operators_lists_every_metric_with_its_labels() -> None:
         for name, labels in re.findall(r"`(switchyard_\w+)(\{[^}`]*\})?`", table)
     }
     assert sorted(listed.keys() ^ exported().keys()) == []
-    more = {"workers_running": "model", "workers_available": "model", "compiler": "vocabulary"}
+    models = ("workers_running", "workers_available", "ranks_running")
+    more = {**dict.fromkeys(models, "model"), "compiler": "vocabulary"}
     labels = exported()
     for name, label in more.items():
         labels[f"switchyard_{name}"].add(label)

@@ -180,10 +180,11 @@ def test_sampling_options_are_sent_unless_they_are_off(
 def test_where_and_with_which_adapter_a_server_answers_is_sent_if_it_is_set() -> None:
     server = recorded("free")
     place = {"rank": 0, "bootstrap": Bootstrap("10.0.0.1", 8998, (1 << 63) - 1)}
-    run(collect(server.worker(), ask(lora="law", priority=0, cache_salt="team", **place)))
+    worker = server.worker()
+    worker.separates_salts = True
+    run(collect(worker, ask(lora="law", cache_salt="team", **place)))
     assert {
         "lora_path": "law",
-        "priority": 0,
         "cache_salt": "team",
         "routed_dp_rank": 0,
         "bootstrap_host": "10.0.0.1",

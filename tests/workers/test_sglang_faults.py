@@ -32,7 +32,7 @@ from .sglang_fakes import RECORDED, TOKENS, Body, MockClient, Server, ask, event
         (500, "[" * 100_000, 502, "status", r"\[\[\["),
         (400, '{"error": "\\ud800"}', 400, "refused", r"\\ud800"),
         (500, b"\xff\xfe", 502, "status", "\ufffd"),
-        (503, '{"detail": "The request queue is full."}', 503, "unavailable", "queue is full"),
+        (503, '{"detail": "The request queue is full."}', 503, "full", "queue is full"),
         (429, "", 503, "unavailable", "no reason given"),
         (400, "g" * 9000, 400, "refused", "SGLang: g{500}$"),
         (500, "g" * MAX_ANSWER_BYTES, 502, "status", "SGLang: g{500}$"),
@@ -51,6 +51,8 @@ def test_http_errors(
 
 
 FULL = {"type": "abort", "message": "The request queue is full.", "status_code": 503}
+DISPLACED = FULL | {"message": "The request is aborted by a higher priority request."}
+TIMED_OUT = FULL | {"message": "Request waiting timeout reached."}
 STOP = {"type": "stop"}
 
 
@@ -67,8 +69,10 @@ def meta(**values: Any) -> dict[str, Any]:
 
 FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     # events, fault, status, reason, words
-    ([event([], 0, FULL)], None, 503, "unavailable", "queue is full"),
-    ([event([5], 1), event([5], 1, FULL)], None, 503, "unavailable", "queue is full"),
+    ([event([], 0, FULL)], None, 503, "full", "queue is full"),
+    ([event([5], 1), event([5], 1, FULL)], None, 503, "full", "queue is full"),
+    ([event([5], 1), event([5], 1, DISPLACED)], None, 503, "full", "higher priority"),
+    ([event([], 0, TIMED_OUT)], None, 503, "unavailable", "waiting timeout"),
     ([event([], 0, {"type": "abort"})], None, 502, "aborted", "no reason given"),
     ([event([5], 1, {"type": "stop", "matched": "NaN happened"})], None, 502, "aborted", "NaN"),
     ([event([5], 1, {"type": "whatever"})], None, 502, "protocol", "not an event"),

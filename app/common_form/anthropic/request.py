@@ -50,6 +50,7 @@ def _common(request: PromptFields, unseal: Unseal, sampling: AskedSampling) -> G
         thinking=_thinking(request),
         template_variables=request.template_variables,
         sampling=sampling,
+        cache_salts=request.cache_salts,
         names=ApiNames(
             fields=_NAMES,
             messages=conversation.places,

@@ -72,6 +72,7 @@ def common_response(
             logprobs=request.wants_logprobs or None,
             top_logprobs=request.top_logprobs if request.wants_logprobs else None,
         ),
+        cache_salts=request.cache_salts,
         names=ApiNames(
             fields=_NAMES,
             messages=conversation.places,

@@ -10,7 +10,7 @@ import pytest
 from fastapi import Depends, FastAPI, Request
 from fastapi.testclient import TestClient
 
-from adapters.workers import SGLangWorker
+from adapters.workers import Health, SGLangWorker
 from app.access import Client
 from app.api.arriving_bodies import ArrivingBodies
 from app.api.body import BodyReader
@@ -19,6 +19,7 @@ from app.api.error_responses import install_error_handlers
 from app.api.exchange import exchange_of
 from app.api.middleware import RequestMiddleware
 from app.api.worker_routes import worker_router
+from app.composition.workers import by_rank
 from app.concurrency import Offload
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
@@ -97,6 +98,16 @@ async def client(pool: Pool) -> AsyncIterator[TestClient]:
     with TestClient(app) as made:
         yield made
     offload.close()
+
+
+async def test_a_worker_with_several_ranks_shows_the_load_of_each(client: TestClient, pool: Pool):
+    member = pool.members[0]
+    member.check(Health(True, ranks=3))
+    member.seats[1].take()
+    first, second = client.get("/admin/workers").json()["data"][:2]
+    assert first["ranks"] == [{"rank": n, "running": int(n == 1)} for n in range(3)]
+    assert first["running"] == 1 and "ranks" not in second
+    assert by_rank(pool) == {"0:a#0": 0, "0:a#1": 1, "0:a#2": 0}
 
 
 #: (path, body, status, code, param)

@@ -14,6 +14,7 @@ from redis import Redis
 from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
 from tests.app.small_tokenizer import TEMPLATE, VISION_TEMPLATE, folder
+from tests.campaigns.ranks.fake import RankedWorker
 from tests.campaigns.workers.fake import IMAGE_TOKENS, FakeWorker, Loop
 from tests.redis_server import RedisServer, free_port
 
@@ -228,6 +229,85 @@ def test_a_worker_is_shown_an_image(
     *_, finding = found[f"worker sglang {worker.url.removeprefix('http://')}"]
     assert finding["level"] == level, found
     assert finding["text"].startswith(text)
+
+
+@contextmanager
+def ranked(tokenizer: str, ranks: int) -> Iterator[RankedWorker]:
+    from app.conversation.tokenizer import load_tokenizer
+
+    worker, loop = RankedWorker(load_tokenizer(tokenizer, "auto").vocabulary, ranks), Loop()
+    try:
+        loop.run(worker.listen())
+        yield worker
+    finally:
+        loop.run(worker.refuse())
+        loop.close()
+
+
+def texts(worker: RankedWorker, tokenizer: str, **settings: object) -> list[tuple[str, str]]:
+    """Return level and text of the findings about a worker."""
+    _, found = findings(workers=worker.url, tokenizer=tokenizer, model_name="m", **settings)
+    place = f"worker sglang {worker.url.removeprefix('http://')}"
+    return [(each["level"], each["text"]) for each in found[place]]
+
+
+def test_each_rank_of_a_worker_is_asked(tokenizer: str):
+    with ranked(tokenizer, 3) as worker:
+        assert ("ok", "3 data-parallel ranks, each answers") in texts(worker, tokenizer)
+        worker.bad = {2: "fails"}
+        level, text = texts(worker, tokenizer)[-1]
+        assert level == "error" and text.startswith("1 of 3 asked ranks fail (2); rank 2: ")
+        worker.bad = {}
+        worker.restart(70)
+        text = "70 data-parallel ranks, each of the first 64 answers"
+        assert ("ok", text) in texts(worker, tokenizer)
+        worker.restart(1)
+        assert not any("ranks" in text for _, text in texts(worker, tokenizer))
+
+
+@pytest.mark.parametrize(
+    ("kv_cache", "leaks", "expected"),
+    [
+        ("shared", True, None),
+        ("key", False, ("ok", "salts separate the KV caches of keys (2 cached tokens with the")),
+        ("key", True, ("error", "a prompt with another salt found 2 cached tokens: salts do not")),
+    ],
+)
+def test_a_worker_is_asked_whether_salts_separate(
+    tokenizer: str, kv_cache: str, leaks: bool, expected: tuple[str, str] | None
+):
+    with ranked(tokenizer, 2) as worker:
+        worker.leaks = leaks
+        found = texts(worker, tokenizer, kv_cache=kv_cache, api_keys="one")
+    salts = [(level, text) for level, text in found if "salt" in text]
+    if expected is None:
+        assert salts == []
+    else:
+        ((level, text),) = salts
+        assert level == expected[0] and text.startswith(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("priority", "knows", "expected"),
+    [
+        ("high", True, ("ok", "its queue follows the priorities of keys")),
+        (
+            "low",
+            False,
+            ("warning", "keys have priorities, but the worker's own queue ignores them"),
+        ),
+        ("normal", False, None),
+    ],
+)
+def test_priorities_of_keys_are_compared_with_the_worker(
+    tokenizer: str, tmp_path: Path, priority: str, knows: bool, expected: tuple[str, str] | None
+):
+    keys = tmp_path / "keys.jsonl"
+    switchyard("keys", "create", "a", "--file", keys, "--priority", priority)
+    with ranked(tokenizer, 1) as worker:
+        worker.info["enable_priority_scheduling"] = knows
+        found = texts(worker, tokenizer, keys_file=keys)
+    assert [each for each in found if "priorities" in each[1]] == [expected] * bool(expected)
 
 
 def test_the_lines_are_for_people():

@@ -31,6 +31,11 @@ class Fake(Generating):
         self.name = name
         self.script = script
         self.state = health
+        #: of the next health check
+        self.ranks: int | None = None
+        self.salts: bool | None = None
+        #: of each generation that was sent, but for probes
+        self.sent_ranks: list[int | None] = []
         self.calls = self.probes = self.open = self.checks = 0
         self.started = self.closed = False
 
@@ -42,6 +47,7 @@ class Fake(Generating):
             self.probes += 1
         else:
             self.calls += 1
+            self.sent_ranks.append(generation.rank)
         self.open += 1
         try:
             for step in self.script:
@@ -60,7 +66,7 @@ class Fake(Generating):
             await asyncio.Event().wait()
         if isinstance(self.state, Exception):
             raise self.state
-        return Health(self.state, "" if self.state else "sick")
+        return Health(self.state, "" if self.state else "sick", ranks=self.ranks, salts=self.salts)
 
     async def aclose(self) -> None:
         self.closed = True
@@ -81,7 +87,7 @@ class Log:
 class First:
     """A policy that takes the first candidate, so that a test knows which worker is asked."""
 
-    def pick(self, candidates: Sequence[Any], prompt: Any, images: Any = ()) -> Any:
+    def pick(self, candidates: Sequence[Any], generation: Generation) -> Any:
         return candidates[0]
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from statistics import fmean
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
+from adapters.workers import Generation
 from app.pool.policies import (
     LOAD_FACTOR,
     SLACK,
@@ -34,8 +35,12 @@ def loads(*running: int) -> list[Load]:
     return [Load(f"w{number}", count) for number, count in enumerate(running)]
 
 
+def asked(prompt: str | list[int], **options: Any) -> Generation:
+    return Generation(rid="r", prompt=prompt, spec=None, max_tokens=1, **options)
+
+
 def picks(policy: Policy, candidates: Sequence[Load], times: int) -> list[str]:
-    return [policy.pick(candidates, "prompt").name for _ in range(times)]
+    return [policy.pick(candidates, asked("prompt")).name for _ in range(times)]
 
 
 def test_round_robin_takes_turns_whatever_the_load():
@@ -68,10 +73,10 @@ def test_one_candidate_is_picked_by_every_policy(name: PolicyName):
 SYSTEM = list(range(1000, 1500))
 
 
-def turn(conversation: int, number: int) -> list[int]:
-    """The prompt of one turn, which repeats all previous ones and ends with a header."""
+def turn(conversation: int, number: int, **options: Any) -> Generation:
+    """One turn, whose prompt repeats all previous ones and ends with a header."""
     history = [conversation * 10_000 + at for at in range(number * 50)]
-    return [*SYSTEM, *history, 1, 2, 3]
+    return asked([*SYSTEM, *history, 1, 2, 3], **options)
 
 
 def test_a_conversation_returns_to_the_worker_of_its_previous_turn():
@@ -110,17 +115,31 @@ def test_a_conversation_whose_worker_is_no_candidate_moves():
     assert policy.pick(workers, turn(1, 3)).name == "w1"
 
 
-def serve(policy: Policy, busy: int, slow: int = 1) -> tuple[list[bool], list[int], list[int]]:
+@pytest.mark.parametrize("field", ["lora", "cache_salt"])
+def test_prompts_of_other_adapters_or_salts_are_other_conversations(field: str):
+    """The worker of an equal prompt has no keys and values for them."""
+    policy, workers = PrefixAware(), loads(0, 0, 0)
+    options: list[dict[str, Any]] = [{}, {field: "a"}, {field: "b"}]
+    assert [policy.pick(workers, turn(1, 1, **each)).name for each in options] == ["w0", "w1", "w2"]
+    for number in range(2, 4):
+        names = [policy.pick(workers, turn(1, number, **each)).name for each in options]
+        assert names == ["w0", "w1", "w2"]
+
+
+def serve(
+    policy: Policy, busy: int, slow: int = 1, names: Sequence[str] = ("w0", "w1", "w2", "w3")
+) -> tuple[list[bool], list[int], list[int]]:
     """Serve 3,000 turns on four workers, each with ``busy`` running generations in the mean.
 
     Generations end in random order, one of ``w0`` with 1 / ``slow`` of the others' chance, and the
     next turn of a random conversation begins. Return whether each later turn met its worker, and
     for each worker its turns and the sum of its running generations over time.
     """
-    chance, workers, load = random.Random(busy), loads(0, 0, 0, 0), [0] * 4
+    chance, workers, load = random.Random(busy), [Load(name) for name in names], [0] * len(names)
     fresh, meetings, turns = count(), list[bool](), Counter[str]()
     running: list[tuple[int, int, Load]] = []
-    waiting: list[tuple[int, int, Load | None]] = [(next(fresh), 1, None) for _ in range(8 * busy)]
+    most = len(names) * busy
+    waiting: list[tuple[int, int, Load | None]] = [(next(fresh), 1, None) for _ in range(2 * most)]
     for _ in range(3000):
         conversation, number, last = waiting.pop(chance.randrange(len(waiting)))
         home = policy.pick(workers, turn(conversation, number))
@@ -129,7 +148,7 @@ def serve(policy: Policy, busy: int, slow: int = 1) -> tuple[list[bool], list[in
         turns[home.name] += 1
         running.append((conversation, number, home))
         load = [total + each.running for total, each in zip(load, workers, strict=True)]
-        if len(running) == 4 * busy:
+        if len(running) == most:
             weights = [1 if each is workers[0] else slow for *_, each in running]
             [at] = chance.choices(range(len(running)), weights)
             conversation, number, home = running.pop(at)
@@ -143,6 +162,14 @@ def serve(policy: Policy, busy: int, slow: int = 1) -> tuple[list[bool], list[in
 def test_prefix_aware_meets_the_previous_worker_and_balances(busy: int):
     """The goal: 95 % of later turns meet their worker, no worker has 1.25 times the mean."""
     meetings, turns, load = serve(make_policy("prefix-aware"), busy)
+    assert len(meetings) > 2000 and fmean(meetings) >= 0.95
+    assert max(turns) <= 1.25 * fmean(turns) and max(load) <= 1.25 * fmean(load)
+
+
+def test_prefix_aware_meets_the_previous_rank_and_balances():
+    """The same for four workers with two ranks each: eight seats."""
+    seats = [f"w{number}#{rank}" for number in range(4) for rank in range(2)]
+    meetings, turns, load = serve(make_policy("prefix-aware"), 4, names=seats)
     assert len(meetings) > 2000 and fmean(meetings) >= 0.95
     assert max(turns) <= 1.25 * fmean(turns) and max(load) <= 1.25 * fmean(load)
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from adapters.workers import Chunk, WorkerError
-from app.pool.member import Member
+from app.pool.member import Member, Seat
 from app.pool.slots import Slots
 from app.pool.worker_pool import Pool
 from tests.app.pool.fakes import BROKEN, DONE, Fake, chunks_of, counted, run
@@ -93,24 +93,25 @@ async def test_a_slot_granted_to_a_request_that_is_just_leaving_goes_to_the_next
     cancel_first: bool,
 ):
     member = Member(Fake("a"))
+    (seat,) = member.seats
     slots = Slots(lambda: [member], 1)
 
-    def pick() -> Member | None:
-        return member if slots.is_free(member) else None
+    def pick() -> Seat | None:
+        return seat if slots.is_free(member) else None
 
     await slots.take(pick, None)
     leaving, after = (asyncio.create_task(slots.take(pick, None)) for _ in range(2))
     await eventually(lambda: slots.waiting == 2)
     if cancel_first:
         leaving.cancel()
-        slots.release(member)
+        slots.release(seat)
     else:
-        slots.release(member)
+        slots.release(seat)
         leaving.cancel()
-    assert await after is member
+    assert await after is seat
     assert leaving.cancelled() and (slots.waiting, member.running) == (0, 1)
-    slots.release(member)
-    assert member.running == 0
+    slots.release(seat)
+    assert (seat.running, member.running) == (0, 0)
 
 
 async def test_a_wait_ends_at_the_deadline_of_the_first_token_with_503():
@@ -152,9 +153,10 @@ async def test_a_worker_that_becomes_well_takes_waiting_requests():
 async def test_a_retry_waits_for_a_free_worker_too():
     bad, good = Fake("bad", BROKEN), Fake("good", *RUNS)
     async with counted(bad, good, max_running=1) as made:
-        made.pool.members[0].take()
+        (seat,) = made.pool.members[0].seats
+        seat.take()
         running = await Request(made.pool).running()
-        made.pool._slots.release(made.pool.members[0])
+        made.pool._slots.release(seat)
         (retried,) = await waiting(made.pool, 1)
         assert bad.calls == 1
         await running.leave()

@@ -485,7 +485,7 @@ class Last:
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 
-    def pick(self, candidates: Sequence[Any], prompt: Any, images: Any = ()) -> Any:
+    def pick(self, candidates: Sequence[Any], generation: Generation) -> Any:
         self.asked.append([candidate.name for candidate in candidates])
         return candidates[-1]
 

@@ -17,6 +17,7 @@ from app.observability.metrics import Metrics, ModelMetrics
 from app.observability.shadow_metrics import ShadowMetrics
 from app.pool.worker_pool import Pool
 from app.protocol.chat_request import ChatRequest
+from app.service.cache_salts import CacheSalts
 from app.service.chat_prompts import ChatPrompts
 from app.service.chat_service import ChatService
 from app.service.faults import Faults
@@ -86,6 +87,7 @@ class Service:
         *scripts: list[Step],
         stream_comment_seconds: float = 10.0,
         images: Any = None,
+        salts: CacheSalts | None = None,
         **settings: Any,
     ) -> None:
         self.worker = ScriptedWorker(*scripts)
@@ -121,6 +123,7 @@ class Service:
             metrics=ModelMetrics(self.metrics, "noise"),
             faults=Faults(self.metrics, logger),
             comment_seconds=stream_comment_seconds,
+            salts=salts or CacheSalts(),
         )
         self.chat = ChatService(self.generation, model="noise", system_fingerprint="fp_test")
 
@@ -148,11 +151,11 @@ class Service:
 
 
 def context(
-    client: str = "me", *, size: int = 0, record: RequestRecord | None = None
+    client: str = "me", *, size: int = 0, record: RequestRecord | None = None, priority: int = 0
 ) -> RequestContext:
     """Return the context of a request of this client."""
     record = record or RequestRecord("req_1")
-    return RequestContext(client=client, model="noise", size=size, record=record)
+    return RequestContext(client=client, priority=priority, model="noise", size=size, record=record)
 
 
 def request(**asked: Any) -> ChatRequest:

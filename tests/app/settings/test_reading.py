@@ -85,6 +85,8 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"WORKER_RETRY_SHARE": "1.1"}, "WORKER_RETRY_SHARE"),
         ({"WORKER_RETRY_FLOOR": "-1"}, "WORKER_RETRY_FLOOR"),
         ({"WORKER_CONNECT_SECONDS": "0"}, "WORKER_CONNECT_SECONDS"),
+        ({"KV_CACHE": "tenant"}, "KV_CACHE"),
+        ({"KV_CACHE": "key"}, "SWITCHYARD_KV_CACHE: key needs keys of clients"),
         ({"WORKER_DNS_SECONDS": "0"}, "WORKER_DNS_SECONDS"),
         ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
         (

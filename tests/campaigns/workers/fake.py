@@ -48,6 +48,8 @@ class Reply:
         self.ids = ids
         self.made = 0
         self.prompt_tokens = 3
+        self.cached_tokens = 0
+        self.body: Mapping[str, Any] = {}
 
     async def whole(self, status: int, body: bytes, head: str = "") -> None:
         """An answer that is no stream."""
@@ -74,7 +76,11 @@ class Reply:
 
     def state(self, ids: list[int], finish: Any = None, **meta: Any) -> dict[str, Any]:
         """SGLang's event: all ids so far."""
-        counts = {"prompt_tokens": self.prompt_tokens, "completion_tokens": len(ids)}
+        counts = {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": len(ids),
+            "cached_tokens": self.cached_tokens,
+        }
         return {
             "text": "",
             "output_ids": ids,
@@ -118,7 +124,8 @@ class FakeWorker:
         self._tokens = vocabulary.tokens
         self._stop = vocabulary.stop_token_ids[0]
         self._bytes = {token: number for number, token in enumerate(self._tokens)}
-        self.info = {
+        self.info: dict[str, Any] = {
+            "version": "0.5.23",
             "grammar_backend": PLUGIN,
             "context_length": 8192,
             "internal_states": [
@@ -164,6 +171,7 @@ class FakeWorker:
         fault = self.fault
         self.images = body.get("image_data") or []
         reply = Reply(self, writer, path, self._right(body))
+        reply.body = body
         if self.images and self.sees_images:
             reply.prompt_tokens = len(body["input_ids"]) + (IMAGE_TOKENS - 1) * len(self.images)
         if (

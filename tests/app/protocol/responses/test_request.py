@@ -35,9 +35,11 @@ GOOD: dict[str, Any] = {"model": "noise", "input": "hi"}
 TOOL: dict[str, Any] = {"type": "function", "name": "set_light", "parameters": LIGHT}
 #: fields that OpenAI's client does not have
 EXTENSIONS = {
+    "cache_salt",
     "chat_template_args",
     "chat_template_kwargs",
     "enable_thinking",
+    "extra_key",
     "frequency_penalty",
     "include_schema_in_prompt",
     "json_layout",
