@@ -26,10 +26,10 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from .base import SHAPING, Generation, Health, Receive, WorkerError
+from .base import SHAPING, Bootstrap, Generation, Half, Health, Receive, WorkerError
 from .http_client import CONNECT_S, HttpClient
 from .plugin_versions import refused_specs
-from .sglang_health import context_of, json_object, judged
+from .sglang_health import BOOTSTRAP_PORT, bootstrap_port_of, context_of, json_object, judged
 from .sglang_run import SGLangRun
 
 #: seconds without a byte in a health check or an abort
@@ -54,6 +54,9 @@ class SGLangWorker:
         api_key: the server's API key, if it requires one.
         connect_seconds: for a new connection.
         tls: see HttpClient.
+        half: the server's half of generations; the worker is not ready if it runs another one.
+            None: it runs whole ones.
+        bootstrap_host: of a prefill server, as decode servers know it; default: that of the URL.
     """
 
     #: not stop_token_ids: such a token would end an answer where its grammar does not
@@ -74,6 +77,8 @@ class SGLangWorker:
         api_key: str | None = None,
         connect_seconds: float = CONNECT_S,
         tls: ssl.SSLContext | None = None,
+        half: Half | None = None,
+        bootstrap_host: str | None = None,
     ) -> None:
         base, host = base_url.rstrip("/"), urlsplit(base_url).netloc.rpartition("@")[2]
         self.name = name or f"sglang {host}"
@@ -90,6 +95,9 @@ class SGLangWorker:
         self.sees_images: bool | None = None
         self.is_incremental = False
         self.own_interval = 1
+        self._half = half
+        self._bootstrap_host = bootstrap_host or urlsplit(base).hostname or ""
+        self._bootstrap_port = BOOTSTRAP_PORT
         self.running: set[str] = set()
         self.is_closed = False
         self._aborts: set[asyncio.Task[None]] = set()
@@ -99,6 +107,10 @@ class SGLangWorker:
 
     def run(self, generation: Generation, receive: Receive) -> SGLangRun:
         return SGLangRun(self, generation, receive)
+
+    def bootstrap(self, room: int) -> Bootstrap:
+        """Return where a decode server meets this prefill server for a generation."""
+        return Bootstrap(self._bootstrap_host, self._bootstrap_port, room)
 
     def refused(self, error: WorkerError) -> WorkerError | None:
         """Return the error of a server that reads specs of another version; None: it is another
@@ -139,8 +151,12 @@ class SGLangWorker:
         self.is_incremental = info.get("incremental_streaming_output") is True
         interval = info.get("stream_interval")
         self.own_interval = interval if type(interval) is int and interval > 0 else 1
-        facts = {"sees_images": self.sees_images}
-        return judged(info, self._grammar_backend, self._plugin, self._release, facts)
+        facts: dict[str, Any] = {"sees_images": self.sees_images}
+        if self._half == "prefill":
+            self._bootstrap_port = bootstrap_port_of(info)
+            facts["bootstrap"] = f"{self._bootstrap_host}:{self._bootstrap_port}"
+        backend, plugin = self._grammar_backend, self._plugin
+        return judged(info, backend, plugin, self._release, facts, self._half)
 
     async def _has_vision(self) -> bool:
         """Return whether the server says that its model sees images. Raises WorkerError: no
