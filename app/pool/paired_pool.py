@@ -12,9 +12,10 @@ One half     that fails before the first token ends the other one, which is abor
              After the first token, only the decode half matters; the prefill half is still read to
              its end, since it holds a slot, and its failure counts.
 Blame        a failure counts against the half that reports it. Neither half can tell why it waits
-             in vain (``SHARED``): that counts against both, unless the prefill half has ended well.
-             A worker that answered others meanwhile is not ejected by it (member), and a probe
-             concerns one half alone, so it readmits the other one.
+             in vain (``SHARED``): that counts against both. A worker that answered others meanwhile
+             is not ejected by it (member), and a probe concerns one half alone, so it readmits the
+             half that was not to blame. The answer of a prefill worker counts once the decode
+             worker has begun.
 Retries      as in Pool, at other workers of the side to blame. After a failure of both, a side that
              has no other worker is asked again, with a new one of the other side.
 
@@ -206,8 +207,14 @@ class PairedPool(Pool):
         """
         noted, half = on_attempt(pair.decode.name), _Half(on_attempt(pair.prefill.name))
         where = self._meet(pair.prefill.worker, randrange(1, ROOMS))
+
+        def on_begin() -> None:
+            asked.begin()
+            if half.is_filled:
+                self.prefill._recovery.answered(pair.prefill)
+
         attempt = AttemptRun(
-            pair.decode.worker, asked.at(where, noted), self._deadlines, self._sweep, asked.begin
+            pair.decode.worker, asked.at(where, noted), self._deadlines, self._sweep, on_begin
         )
         task = self._begin_half(pair, half, asked.first_token(where, half.noted), attempt)
         is_complete = False
@@ -258,11 +265,13 @@ class PairedPool(Pool):
         recovery = self.prefill._recovery
         try:
             await run.wait(_take_all)
-            half.is_filled, half.noted.error = True, None
+            half.noted.error = None
             if run.overran:
                 recovery.failed(pair.prefill, "overrun", OVERRUN, pair.prefill_answers)
-            else:
+            elif decode.has_begun:
                 recovery.answered(pair.prefill)
+            else:
+                half.is_filled = True
         except Exception as raised:
             reason = reason_of(raised)
             half.noted.error = reason or "internal"
@@ -285,8 +294,8 @@ class _Pair:
 
 
 class _Half:
-    """The prefill half of an attempt. ``is_filled``: the decode worker has all. ``error``: why it
-    failed before the first token.
+    """The prefill half of an attempt. ``is_filled``: it has ended well before the first token;
+    ``error``: why it failed before that.
     """
 
     def __init__(self, noted: Attempt) -> None:
@@ -385,7 +394,7 @@ class _AskedPairs:
         if half.error is None or reason_of(raised) != "timeout":  # else it was interrupted
             reported.append((at_decode, raised))
         clear = [each for each in reported if reason_of(each[1]) not in SHARED]
-        in_doubt = not clear and not half.is_filled and not self.has_begun
+        in_doubt = not clear and not self.has_begun
         error = (clear or reported)[0][1]
         to_blame = (
             [(at, error) for at in (at_prefill, at_decode)] if in_doubt else clear or reported
