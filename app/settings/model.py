@@ -283,7 +283,7 @@ class ModelSettings(BaseModel):
         return self
 
     def _check_prefill_workers(self) -> None:
-        """Raise ValueError if they cannot stand beside the other settings."""
+        """Raise ValueError if they do not fit the other settings."""
         if self.worker_kind != "sglang":
             raise ValueError("`prefill_workers` needs SGLang servers in `workers`, which decode")
         both = set(self.prefill_workers) & set(self.workers)

@@ -448,7 +448,7 @@ async def test_without_a_worker_of_each_side_there_is_no_answer(half: int):
 
 
 async def test_an_ejected_worker_is_probed_alone(quick: None):
-    """Whatever becomes of the other half: the probe's keys and values go nowhere."""
+    """The probe's keys and values go nowhere, so the other half does not matter."""
     decode, prefill = Fake("d", NO_CONNECTION), Fake("p", None)
     async with pairs([decode], [prefill]) as made:
         with pytest.raises(WorkerError):

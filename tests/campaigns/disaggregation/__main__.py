@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .campaign import pairs
+from .campaign import complaints_of, pairs
 from .faults import FAULTS
 
 
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             counts = [total + number for total, number in zip(counts, numbers, strict=True)]
             row = " | ".join(map(str, [*numbers, outcome.attempts]))
             print(f"| {half} | {name} | {row} | {shown} |", flush=True)
-            complaints = [text for text in outcome.complaints if "never marked" not in text]
+            complaints = complaints_of(outcome)
             is_bad |= bool(complaints)
             for text in complaints:
                 print(f"{half}, {name}: {text}", file=sys.stderr, flush=True)
