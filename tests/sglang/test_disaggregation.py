@@ -6,6 +6,9 @@ Not here     several servers of a side, faults that a real server cannot be made
              (tests/campaigns/disaggregation).
 """
 
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -21,6 +24,7 @@ from tests.real_input.served import metric, served_gateway
 from tests.redis_server import free_port
 
 from .asked import PROMPTS, SCHEMA
+from .environment import ROOT
 from .faults import kill, stopped, wait_for
 from .server import SGLangServer
 from .servers import IDLE
@@ -38,8 +42,8 @@ ENVIRONMENT = {
 FAULTS = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
 TOOL = {"type": "function", "function": {"name": "save", "parameters": SCHEMA}}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "form", "schema": SCHEMA}}
-#: as long as a server runs
-ENDLESS = {"max_completion_tokens": 3000, "stream": True, "extra_body": {"ignore_eos": True}}
+#: longer than what a test does meanwhile
+LONG = {"max_completion_tokens": 1000, "stream": True, "extra_body": {"ignore_eos": True}}
 REQUESTS: dict[str, dict[str, Any]] = {
     "text": {"max_tokens": 40},
     "a tool call": {"tools": [TOOL], "tool_choice": "required", "max_tokens": 400},
@@ -125,9 +129,9 @@ def asked(**more: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def begun(url: str) -> AsyncIterator[AsyncIterator[Any]]:
-    """An answer without end, whose first token has come."""
+    """A long answer whose first token has come."""
     async with client_of(url) as client:
-        stream = await client.chat.completions.create(**asked(**ENDLESS))
+        stream = await client.chat.completions.create(**asked(**LONG))
         await anext(
             chunk async for chunk in stream if chunk.choices and chunk.choices[0].delta.content
         )
@@ -138,6 +142,17 @@ def test_readiness_names_both_halves(gateway: str, servers: Running) -> None:
     decode, prefill = ready(gateway)["workers"]
     assert (decode["half"], prefill["half"]) == ("decode", "prefill")
     assert prefill["bootstrap"].startswith("127.0.0.1:")
+
+
+def test_doctor_asks_both_halves(servers: Running) -> None:
+    own = settings(servers.decode, PREFILL_WORKERS=servers.prefill.base_url)
+    chosen = {f"SWITCHYARD_{name}": value for name, value in own.items()}
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "doctor"], cwd=ROOT, env=os.environ | chosen,
+        stdout=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    assert "as the decode half with sglang" in done.stdout, done.stdout
+    assert "as the prefill half with sglang" in done.stdout, done.stdout
 
 
 def test_a_server_of_another_half_is_not_ready(servers: Running) -> None:
@@ -175,15 +190,6 @@ async def test_log_probabilities_are_those_of_one_server(gateway: str, gateway_o
         found.append([(token.token, token.logprob) for token in tokens])
     assert [token for token, _ in found[0]] == [token for token, _ in found[1]]
     assert [n for _, n in found[0]] == pytest.approx([n for _, n in found[1]], abs=1e-4)
-
-
-async def test_a_refusal_of_a_half_is_the_clients(gateway: str) -> None:
-    """Not of the gateway: its tokenizer knows no limit of a server's queue."""
-    async with client_of(gateway) as client:
-        with pytest.raises(openai.BadRequestError):
-            await client.chat.completions.create(
-                **asked(messages=[{"role": "user", "content": "x = 1\n" * 4000}])
-            )
 
 
 async def test_an_answer_that_its_client_leaves_ends_at_both(
