@@ -194,7 +194,7 @@ def _announce(logger: Logger, settings: Settings, components: Components) -> Non
 
 def _announce_model(logger: Logger, model: ServedModel) -> None:
     logger.info("model", model=model.name, settings=model.settings.public())
-    for worker in model.workers:
+    for worker in (member.worker for side in model.pool.sides for member in side):
         logger.info("worker", name=worker.name, model=model.name, description=worker.description)
     warn_unenforced(logger, model)
     profile, evidence = model.tokenizer.profile, model.tokenizer.evidence

@@ -8,11 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base import (
+    ALONE,
     SAMPLING_OPTIONS,
     Bootstrap,
     Chunk,
     FailureReason,
     Generation,
+    Half,
     Health,
     Image,
     PromptImage,

@@ -32,8 +32,9 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 #: the request's place to one of a higher priority; "status": another HTTP error;
 #: "protocol": a violation of the protocol; "truncated": the stream ended without a finish reason;
 #: "aborted": ended from outside or by the model; "diverged": tokens that the grammar does not
-#: allow; "overrun": tokens beyond the limit or a stop token; "internal": a fault in this process,
-#: for which no worker is to blame
+#: allow; "overrun": tokens beyond the limit or a stop token; "transfer": the keys and values did
+#: not pass between the halves of a generation, whichever is to blame; "internal": a fault in this
+#: process, for which no worker is to blame
 FailureReason = Literal[
     "refused",
     "connection",
@@ -46,8 +47,12 @@ FailureReason = Literal[
     "aborted",
     "diverged",
     "overrun",
+    "transfer",
     "internal",
 ]
+#: which half of generations a server runs: it fills the KV cache and chooses the first token, or it
+#: decodes from there
+Half = Literal["prefill", "decode"]
 
 
 def _shaping(off: float) -> Any:
@@ -154,6 +159,11 @@ class Bootstrap(NamedTuple):
     host: str
     port: int
     room: int
+
+
+#: SGLang's own address for generations whose keys and values go nowhere, as in its health checks: a
+#: server of either half answers alone, with meaningless tokens
+ALONE = Bootstrap("2.2.2.2", 8998, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from .base import SHAPING, Generation, Health, Receive, WorkerError
+from .base import SHAPING, Bootstrap, Generation, Half, Health, Receive, WorkerError
 from .http_client import CONNECT_S, HttpClient
 from .plugin_versions import refused_specs
-from .sglang_health import context_of, json_object, judged
+from .sglang_health import BOOTSTRAP_PORT, bootstrap_port_of, context_of, json_object, judged
 from .sglang_run import SGLangRun
 from .sglang_scheduling import priority_sign_of, ranks_of, separation_trouble
 
@@ -59,6 +59,9 @@ class SGLangWorker:
         tls: see HttpClient.
         separates_caches: the worker is not ready if prompts with different salts might share keys
             and values.
+        half: the server's half of generations; the worker is not ready if it runs another one.
+            None: it runs whole ones.
+        bootstrap_host: of a prefill server, as decode servers know it; default: that of the URL.
     """
 
     #: not stop_token_ids: such a token would end an answer where its grammar does not
@@ -80,6 +83,8 @@ class SGLangWorker:
         connect_seconds: float = CONNECT_S,
         tls: ssl.SSLContext | None = None,
         separates_caches: bool = False,
+        half: Half | None = None,
+        bootstrap_host: str | None = None,
     ) -> None:
         base, host = base_url.rstrip("/"), urlsplit(base_url).netloc.rpartition("@")[2]
         self.name = name or f"sglang {host}"
@@ -99,6 +104,9 @@ class SGLangWorker:
         self.own_interval = 1
         self.priority_sign = 0
         self.separates_salts = False
+        self._half = half
+        self._bootstrap_host = bootstrap_host or urlsplit(base).hostname or ""
+        self._bootstrap_port = BOOTSTRAP_PORT
         self.running: set[str] = set()
         self.is_closed = False
         self._aborts: set[asyncio.Task[None]] = set()
@@ -108,6 +116,10 @@ class SGLangWorker:
 
     def run(self, generation: Generation, receive: Receive) -> SGLangRun:
         return SGLangRun(self, generation, receive)
+
+    def bootstrap(self, room: int) -> Bootstrap:
+        """Return where a decode server meets this prefill server for a generation."""
+        return Bootstrap(self._bootstrap_host, self._bootstrap_port, room)
 
     def refused(self, error: WorkerError) -> WorkerError | None:
         """Return the error of a server that reads specs of another version; None: it is another
@@ -149,8 +161,13 @@ class SGLangWorker:
         interval = info.get("stream_interval")
         self.own_interval = interval if type(interval) is int and interval > 0 else 1
         self.priority_sign = priority_sign_of(info)
-        facts = {"sees_images": self.sees_images, "priorities": self.priority_sign != 0}
-        health = judged(info, self._grammar_backend, self._plugin, self._release, facts)
+        facts: dict[str, Any] = {"sees_images": self.sees_images}
+        facts["priorities"] = self.priority_sign != 0
+        if self._half == "prefill":
+            self._bootstrap_port = bootstrap_port_of(info)
+            facts["bootstrap"] = f"{self._bootstrap_host}:{self._bootstrap_port}"
+        backend, plugin = self._grammar_backend, self._plugin
+        health = judged(info, backend, plugin, self._release, facts, self._half)
         trouble = separation_trouble(info)
         self.separates_salts = trouble is None
         if trouble is not None and self._separates_caches and health.ready:

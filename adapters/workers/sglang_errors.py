@@ -15,6 +15,11 @@ from .sglang_values import printable
 MESSAGE_CHARS = 500
 #: of a reason why an image cannot be read; it begins with the data
 REASON_CHARS = 200
+#: what a half of a generation says when the other half, or the way to it, fails
+_TRANSFER = re.compile(
+    r"(?:Prefill|Decode) (?:bootstrap|handshake|transfer) failed"
+    r"|Could not fetch prefill parallel info"
+)
 
 
 class LessRoom(WorkerError):
@@ -38,7 +43,7 @@ def server_error(
     """Convert an error of SGLang: text, or an object with message and code.
 
     400, 413 and 422 mean that the request is wrong, 429 and 503 that the server has no room for it.
-    ``other`` is the reason of all other errors.
+    ``other`` is the reason of all other errors, except those of a transfer between two servers.
     """
     message = error.get("message") if isinstance(error, dict) else error
     code = error.get("code") if isinstance(error, dict) else None
@@ -48,7 +53,7 @@ def server_error(
         return _known_refusal(text) or WorkerError(413 if code == 413 else 400, _told(text))
     if code in (429, 503):
         return WorkerError(503, _told(text), reason="full" if _FULL.search(text) else "unavailable")
-    return WorkerError(502, _told(text), reason=other)
+    return WorkerError(502, _told(text), reason="transfer" if _TRANSFER.match(text) else other)
 
 
 def _told(text: str) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .base import Health
+from .base import Half, Health
 from .plugin_versions import mismatch
 from .sglang_errors import MESSAGE_CHARS
 from .sglang_values import printable
@@ -21,7 +21,13 @@ SHOWN = (
     "grammar_backend",
     "context_length",
     "speculative_algorithm",
+    "disaggregation_mode",
+    "disaggregation_transfer_backend",
 )
+#: the mode of a server that runs whole generations
+WHOLE = "null"
+#: the port at which decode servers meet a prefill server, if it names none
+BOOTSTRAP_PORT = 8998
 #: the name of our plug-in's backend, and of its field in a scheduler's state
 PLUGIN = "switchyard"
 #: facts of a plug-in's status that readiness shows besides those that must match
@@ -49,22 +55,37 @@ def context_of(info: Mapping[str, Any]) -> int | None:
     return min((n for n in lengths if type(n) is int and n > 0), default=None)
 
 
+def bootstrap_port_of(info: Mapping[str, Any]) -> int:
+    """Return the port at which decode servers meet this prefill server."""
+    port = info.get("disaggregation_bootstrap_port")
+    return port if type(port) is int and 0 < port < 1 << 16 else BOOTSTRAP_PORT
+
+
 def judged(
     info: Mapping[str, Any],
     backend: str | None,
     plugin: Mapping[str, object],
     release: str,
     facts: Mapping[str, Any],
+    half: Half | None = None,
 ) -> Health:
     """Return whether a server that says this can take requests.
 
-    ``backend``, ``plugin``, ``release``: see SGLangWorker. ``facts``: further details.
+    ``backend``, ``plugin``, ``release``, ``half``: see SGLangWorker. ``facts``: further details.
     """
     details = {key: _plain(info[key]) for key in SHOWN if key in info} | dict(facts)
-    trouble = _trouble(info, backend)
+    trouble = _wrong_half(info, half) or _trouble(info, backend)
     if trouble is None and backend == PLUGIN:
         trouble = _plugin_trouble(info, plugin, release, details)
     return Health(True, details=details) if trouble is None else Health(False, trouble, details)
+
+
+def _wrong_half(info: Mapping[str, Any], wanted: Half | None) -> str | None:
+    """Return why the server does not run the half of generations that it is named for."""
+    mode, got = wanted or WHOLE, info.get("disaggregation_mode") or WHOLE
+    if got == mode:
+        return None
+    return f"the server must run with --disaggregation-mode {mode}, got {got!r:.100}"
 
 
 def _trouble(info: Mapping[str, Any], wanted: str | None) -> str | None:

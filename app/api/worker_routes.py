@@ -16,7 +16,7 @@ from ..errors import ApiError
 from ..openapi import operation
 from ..pool import Member
 from ..protocol import DrainRequest, UndrainRequest
-from ..service import RankState, ServedModels, WorkerList, WorkerState
+from ..service import RankState, ServedModel, ServedModels, WorkerList, WorkerState
 from .body import BodyReader
 
 _LIST = operation(
@@ -70,14 +70,19 @@ def worker_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
 
 def all_workers(models: ServedModels) -> list[WorkerState]:
     """Describe the workers of all models."""
-    return [worker_details(member, model.name) for model in models for member in model.pool.members]
+    return [
+        worker_details(member, model)
+        for model in models
+        for side in model.pool.sides
+        for member in side
+    ]
 
 
-def worker_details(member: Member, model: str) -> WorkerState:
+def worker_details(member: Member, model: ServedModel) -> WorkerState:
     """Describe a worker for operators; its own details never hide ours."""
     own: WorkerState = {
         "name": member.name,
-        "model": model,
+        "model": model.name,
         "description": member.worker.description,
         "state": member.service,
         "ready": member.health.ready,
@@ -95,6 +100,9 @@ def worker_details(member: Member, model: str) -> WorkerState:
     ]
     if ranks:
         own["ranks"] = ranks
+    half = model.pool.half_of(member)
+    if half is not None:
+        own["half"] = half
     details: Any = member.health.details
     return {**details, **own}
 
@@ -102,7 +110,7 @@ def worker_details(member: Member, model: str) -> WorkerState:
 def _drained(models: ServedModels, name: str, *, is_draining: bool) -> JSONResponse:
     """Apply to the workers of this name, and describe them. Raises ApiError 404: there is none."""
     changed = [
-        worker_details(member, model.name)
+        worker_details(member, model)
         for model in models
         for member in model.pool.drain(name, is_draining=is_draining)
     ]
@@ -119,8 +127,7 @@ def _drained(models: ServedModels, name: str, *, is_draining: bool) -> JSONRespo
 
 def _refuse_last(models: ServedModels, name: str) -> None:
     """Raise ApiError 409 if a pool would have no available worker left."""
-    for model in models:
-        members = model.pool.members
+    for members in (side for model in models for side in model.pool.sides):
         others = [member for member in members if member.name != name]
         if len(others) < len(members) and not any(each.available for each in others):
             raise ApiError(

@@ -14,7 +14,7 @@ from ..constraints import CompileScheduler, ConstraintPlanner, Enforcement, Mode
 from ..conversation import Tokenizer, shown_answers
 from ..images import ImageLoader
 from ..observability import Logger, Metrics, ModelMetrics, ShadowMetrics
-from ..pool import Pool
+from ..pool import PairedPool, Pool
 from ..sealing import Seal
 from ..service import (
     CacheSalts,
@@ -206,6 +206,14 @@ def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Po
     text = "Whether a worker is healthy, not ejected and not draining, by worker"
     available = partial(by_worker, pool, attrgetter("available"))
     watch("workers_available", text, available, across="livemin", model=name)
+    if isinstance(pool, PairedPool):
+        text = "Open prefill halves of generations by worker"
+        watch(
+            "prefill_workers_running", text, partial(by_worker, pool.prefill, running), model=name
+        )
+        text = "Whether a prefill worker is healthy, not ejected and not draining, by worker"
+        available = partial(by_worker, pool.prefill, attrgetter("available"))
+        watch("prefill_workers_available", text, available, across="livemin", model=name)
     shared.metrics.describe(
         model.served_model,
         version=version(),

@@ -1,18 +1,32 @@
 """The workers of a model, and their pool."""
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
-from adapters.workers import Worker
+from adapters.workers import Bootstrap, Half, Worker
 from engine import SPEC_VERSION, Compiler
 
 from ..constraints import BACKENDS, OWN_BACKEND, GrammarBackend
 from ..conversation import Tokenizer
 from ..observability import Logger, ModelMetrics
-from ..pool import Discovery, Member, Observer, Pool, RetryBudget, make_policy
+from ..pool import (
+    HALF_PROBE,
+    Discovery,
+    Member,
+    Observer,
+    PairedPool,
+    Pool,
+    RetryBudget,
+    make_policy,
+)
 from ..settings import ModelSettings
 from ..version import version
+
+if TYPE_CHECKING:
+    from adapters.workers import SGLangWorker
 
 
 def make_workers(
@@ -43,8 +57,9 @@ def make_workers(
         ]
     # reports unusable files at the start, even if all workers come from DNS
     make_worker_tls(settings)
+    half: Half | None = "decode" if settings.prefill_workers else None
     return [
-        make_sglang_worker(settings, tokenizer, url, is_separate=is_separate)
+        make_sglang_worker(settings, tokenizer, url, is_separate=is_separate, half=half)
         for url in settings.workers
         if url not in settings.dns_workers
     ]
@@ -69,9 +84,16 @@ def make_worker_tls(settings: ModelSettings) -> ssl.SSLContext | None:
 
 
 def make_sglang_worker(
-    settings: ModelSettings, tokenizer: Tokenizer, url: str, *, is_separate: bool = False
+    settings: ModelSettings,
+    tokenizer: Tokenizer,
+    url: str,
+    *,
+    is_separate: bool = False,
+    half: Half | None = None,
 ) -> Worker:
-    """Return the worker at this URL. ``is_separate``: its plug-in must separate caches, too."""
+    """Return the worker at this URL. ``is_separate``: its plug-in must separate caches, too.
+    ``half``: None: it runs whole generations.
+    """
     from adapters.workers import SGLangWorker
 
     key = settings.worker_api_key
@@ -91,6 +113,8 @@ def make_sglang_worker(
         connect_seconds=settings.worker_connect_seconds,
         tls=make_worker_tls(settings),
         separates_caches=settings.kv_cache == "key",
+        half=half,
+        bootstrap_host=settings.bootstrap_hosts.get(urlsplit(url).hostname or ""),
     )
 
 
@@ -105,30 +129,63 @@ def make_pool(
 ) -> Pool:
     """Return the pool; only remote workers have deadlines, and may come from DNS."""
     is_remote = settings.worker_kind == "sglang"
-    names = settings.dns_workers
-    return Pool(
-        workers,
-        health_seconds=settings.worker_health_seconds,
-        first_token_seconds=settings.worker_first_token_seconds if is_remote else None,
-        token_seconds=settings.worker_token_seconds if is_remote else None,
-        policy=make_policy(settings.worker_policy),
-        max_running=settings.worker_max_running,
-        retry_budget=RetryBudget(settings.worker_retry_share, settings.worker_retry_floor),
-        discovery=Discovery(
-            names,
-            seconds=settings.worker_dns_seconds,
-            make_worker=partial(make_sglang_worker, settings, tokenizer, is_separate=is_separate),
-        )
-        if names
-        else None,
-        observer=Observer(
+    make = partial(make_sglang_worker, settings, tokenizer, is_separate=is_separate)
+    shared: dict[str, Any] = {
+        "health_seconds": settings.worker_health_seconds,
+        "first_token_seconds": settings.worker_first_token_seconds if is_remote else None,
+        "token_seconds": settings.worker_token_seconds if is_remote else None,
+        "observer": Observer(
             on_failure=metrics.worker_failed,
             on_ejection=metrics.worker_ejected,
             on_removal=metrics.forget_worker,
             on_retry=metrics.retried,
             logger=logger.bind(model=settings.served_model),
         ),
+    }
+    own: dict[str, Any] = {
+        "policy": make_policy(settings.worker_policy),
+        "max_running": settings.worker_max_running,
+        "retry_budget": RetryBudget(settings.worker_retry_share, settings.worker_retry_floor),
+    }
+    if not settings.prefill_workers:
+        found = _discovery(settings, settings.dns_workers, make)
+        return Pool(workers, **shared, **own, discovery=found)
+    return _paired_pool(settings, workers, make, shared, own)
+
+
+def _paired_pool(
+    settings: ModelSettings,
+    workers: list[Worker],
+    make: Callable[..., Worker],
+    shared: dict[str, Any],
+    own: dict[str, Any],
+) -> PairedPool:
+    """Return a pool whose ``workers`` decode. ``shared``: options of both sides; ``own``: of the
+    decode side.
+    """
+    shared = {**shared, "probe": HALF_PROBE}
+    make_decode, make_prefill = partial(make, half="decode"), partial(make, half="prefill")
+    dns = settings.dns_prefill_workers
+    prefill = Pool(
+        [make_prefill(url) for url in settings.prefill_workers if url not in dns],
+        **shared,
+        policy=make_policy(settings.prefill_policy),
+        max_running=settings.prefill_max_running,
+        discovery=_discovery(settings, dns, make_prefill),
     )
+    found = _discovery(settings, settings.dns_workers, make_decode)
+    return PairedPool(workers, prefill=prefill, meet=_meet, **shared, **own, discovery=found)
+
+
+def _meet(worker: Worker, room: int) -> Bootstrap:
+    return cast("SGLangWorker", worker).bootstrap(room)
+
+
+def _discovery(
+    settings: ModelSettings, names: Sequence[str], make: Callable[[str], Worker]
+) -> Discovery | None:
+    seconds = settings.worker_dns_seconds
+    return Discovery(names, seconds=seconds, make_worker=make) if names else None
 
 
 def backend_of(settings: ModelSettings) -> GrammarBackend:

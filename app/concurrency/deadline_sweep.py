@@ -114,6 +114,13 @@ class Bound(Deadline):
         """Set the time, while the block runs."""
         self._sweep.move(self, at)
 
+    def end(self) -> None:
+        """Let it pass now, while the block runs; else do nothing."""
+        if self._task is not None and not self.has_passed:
+            self._sweep.discard(self)
+            self.has_passed = True
+            self.on_passed()
+
     def __enter__(self) -> None:
         task = asyncio.current_task()
         if task is None:

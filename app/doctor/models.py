@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from ..composition import build
@@ -111,15 +112,13 @@ def _conversation(served: ServedModel, place: str) -> Iterator[Finding]:
 async def _workers(
     gateway: GatewaySettings, served: ServedModel, place: str
 ) -> AsyncIterator[Finding]:
-    members = served.pool.members
-    if not members:
-        yield Finding(
-            "error",
-            place,
-            f"no address behind {', '.join(served.settings.dns_workers)}",
-            "check the name and that workers run",
-        )
-    for member in members:
+    settings = served.settings
+    names = (settings.dns_workers, settings.dns_prefill_workers)
+    for side, dns in zip(served.pool.sides, names, strict=False):
+        if not side:
+            text = f"no address behind {', '.join(dns)}"
+            yield Finding("error", place, text, "check the name and that workers run")
+    for member in chain(*served.pool.sides):
         place = f"worker {member.name}"
         if not member.health.ready:
             reason = member.health.reason or "not ready"
@@ -137,9 +136,9 @@ async def _workers(
             await examine_salts(served, member),
             await examine_priorities(gateway, served, member),
         )
-        for finding in further:
-            if finding is not None:
-                yield finding
+        for each in further:
+            if each is not None:
+                yield each
 
 
 def _software(member: Member, place: str) -> Iterator[Finding]:
@@ -155,8 +154,9 @@ def _software(member: Member, place: str) -> Iterator[Finding]:
 
 @contextmanager
 def _alone(served: ServedModel, member: Member) -> Iterator[None]:
-    """Let no other worker take requests."""
-    others = [each for each in served.pool.members if each is not member]
+    """Let no other worker take requests; of a pair, no other worker of its side."""
+    side = next(side for side in served.pool.sides if member in side)
+    others = [each for each in side if each is not member]
     for each in others:
         each.is_draining = True
     try:
@@ -190,7 +190,18 @@ async def _call(served: ServedModel, member: Member) -> Finding:
     limit = member.worker.max_model_len
     length = "" if limit is None else f", context {limit:,} tokens"
     text = f"a tool call of {usage['completion_tokens']} tokens in {took:,.0f} ms{length}"
+    half = served.pool.half_of(member)
+    if half is not None:
+        text += f", as the {half} half with {_others(served, record, member)}"
     return Finding("ok", f"worker {member.name}", text)
+
+
+def _others(served: ServedModel, record: RequestRecord, member: Member) -> str:
+    """Return the workers that ran the other half of an answer."""
+    own = {each.name for side in served.pool.sides if member in side for each in side}
+    return ", ".join(
+        dict.fromkeys(each.worker for each in record.attempts if each.worker not in own)
+    )
 
 
 def _request(model: str) -> dict[str, Any]:
@@ -206,6 +217,11 @@ def _request(model: str) -> dict[str, Any]:
 
 def _advice(reason: str) -> str:
     """Return what to do about a worker that is not ready."""
+    if "--disaggregation-mode" in reason:
+        return (
+            "name prefill servers in the model's `prefill_workers` and decode servers in "
+            "`workers`, or start the server with that option"
+        )
     if "plug-in's vocabulary" in reason:
         return "give the gateway the tokenizer of the model that the worker serves"
     if "plug-in's" in reason:

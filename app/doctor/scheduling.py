@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from secrets import token_hex
 
-from adapters.workers import Chunk, Generation, WorkerError
+from adapters.workers import ALONE, Chunk, Generation, WorkerError
 
 from ..access import KeyEntry, KeyFile, KeysUnreadable
 from ..composition import make_redis_keys
@@ -62,12 +62,17 @@ async def examine_ranks(member: Member) -> Finding | None:
 
 
 async def examine_salts(served: ServedModel, member: Member) -> Finding | None:
-    """Ask for one prompt with two salts; None: the model's clients share their caches."""
-    if served.settings.kv_cache != "key" or served.settings.worker_kind != "sglang":
+    """Ask for one prompt with two salts; None: the clients share their caches, or the worker only
+    decodes, and gets the keys and values of each prompt.
+    """
+    half = served.pool.half_of(member)
+    is_separate = served.settings.kv_cache == "key" and served.settings.worker_kind == "sglang"
+    if not is_separate or half == "decode":
         return None
     rank = member.seats[0].rank
     words = " ".join(f"salt {number}" for number in range(SALTED_WORDS // 2))
-    asked = replace(_PROBE, prompt=words, rank=rank)
+    bootstrap = None if half is None else ALONE
+    asked = replace(_PROBE, prompt=words, rank=rank, bootstrap=bootstrap)
     place = f"worker {member.name}"
     try:
         async with asyncio.timeout(SALTS_SECONDS):

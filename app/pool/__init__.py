@@ -2,6 +2,7 @@
 
 from .discovery import Discovery
 from .member import CircuitState, Member, Service
+from .paired_pool import HALF_PROBE, PairedPool
 from .policies import make_policy
 from .recovery import Observer
 from .retry_budget import RetryBudget

@@ -132,6 +132,10 @@ class AttemptRun:
             self._set_deadline()
             self._run.resume()
 
+    def interrupt(self) -> None:
+        """End ``wait`` as if a deadline had passed: another part of the generation has failed."""
+        self._deadline.end()
+
     def _take(self, chunk: Chunk) -> bool:
         finish = chunk.finish_reason
         if finish in ("abort", "error"):

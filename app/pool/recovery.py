@@ -58,6 +58,7 @@ class Recovery:
     Args:
         members: returns the members of the pool.
         on_change: called when a worker has become available.
+        probe: the generation that an ejected worker must answer.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Recovery:
         sweep: DeadlineSweep,
         observer: Observer,
         on_change: Callable[[], None],
+        probe: Generation = PROBE,
     ) -> None:
         self._members = members
+        self._generation = probe
         first = PROBE_S if deadlines.first_token is None else min(PROBE_S, deadlines.first_token)
         self._deadlines = replace(deadlines, first_token=first)
         self._sweep = sweep
@@ -139,7 +142,7 @@ class Recovery:
 
     async def _probe(self, member: Member) -> bool:
         try:
-            probe = AttemptRun(member.worker, PROBE, self._deadlines, self._sweep)
+            probe = AttemptRun(member.worker, self._generation, self._deadlines, self._sweep)
             await probe.wait(lambda chunk: True)
         except Exception as error:
             self._observer.on_failure(member.name, reason_of(error) or "internal")

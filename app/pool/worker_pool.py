@@ -32,6 +32,7 @@ from typing import Literal
 from adapters.workers import (
     SAMPLING_OPTIONS,
     Generation,
+    Half,
     PromptTooLong,
     Receive,
     Worker,
@@ -45,7 +46,7 @@ from .discovery import Discovery
 from .health_checks import HealthChecks
 from .member import Member, Seat
 from .policies import LeastLoad, Policy
-from .recovery import Observer, Recovery
+from .recovery import PROBE, Observer, Recovery
 from .retry_budget import RetryBudget
 from .slots import Slots
 
@@ -74,6 +75,7 @@ class Pool:
         retry_budget: default: see RetryBudget.
         discovery: adds and removes workers while the pool runs.
         observer: receives failures, ejections and removals, and logs.
+        probe: default: see Recovery.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Pool:
         retry_budget: RetryBudget | None = None,
         discovery: Discovery | None = None,
         observer: Observer | None = None,
+        probe: Generation = PROBE,
     ) -> None:
         if not workers and discovery is None:
             raise ValueError("a pool needs at least one worker")
@@ -101,7 +104,7 @@ class Pool:
         changed = self._slots.wake
         self._sweep = DeadlineSweep()
         self._recovery = Recovery(
-            lambda: self.members, self._deadlines, self._sweep, self._observer, changed
+            lambda: self.members, self._deadlines, self._sweep, self._observer, changed, probe
         )
         self._health = HealthChecks(health_seconds, self._recovery, self._observer, changed)
         self._leaving: dict[asyncio.Task[None], Member] = {}
@@ -182,6 +185,15 @@ class Pool:
     # -- facts -------------------------------------------------------------------------------------
 
     @property
+    def sides(self) -> tuple[Sequence[Member], ...]:
+        """The members by what they do: those of one side can replace each other."""
+        return (self.members,)
+
+    def half_of(self, member: Member) -> Half | None:
+        """The half of generations that a member runs; None: it runs whole ones."""
+        return None
+
+    @property
     def supported_sampling(self) -> frozenset[str]:
         """The SamplingOptions that every worker supports; all while there is no worker."""
         supported = EVERY_OPTION
@@ -248,19 +260,17 @@ class Pool:
                 every attempt failed before its first chunk was received.
             Exception: what the last attempt raised, if it is a bug of ours or comes mid-answer.
         """
-        asked = _Asked(generation)
+        asked = Asked(generation)
         del generation
         error: Exception | None = None
         # errors hold this frame, and so the images of the prompt
         try:
             while not asked.tried or self._may_retry(asked):
-                pick = partial(self._pick, asked)
-                seat = self._slots.take_free(pick)
+                seat = self._slots.take_free(partial(self._pick, asked))
                 if seat is None:
-                    if not self._candidates(asked):
-                        self._check_room(asked)
+                    seat = await self._free(asked)
+                    if seat is None:
                         break
-                    seat = await self._slots.take(pick, self._deadlines.first_token)
                 if not asked.tried:
                     self._budget.count_request()
                 asked.tried.append(seat.member)
@@ -281,7 +291,7 @@ class Pool:
     async def _attempted(
         self,
         seat: Seat,
-        asked: "_Asked",
+        asked: "Asked",
         begin: Begin,
         on_attempt: Callable[[str], Attempt],
     ) -> Exception | None:
@@ -322,7 +332,16 @@ class Pool:
             self._slots.release(seat)
             noted.end()
 
-    def _check_room(self, asked: "_Asked") -> None:
+    async def _free(self, asked: "Asked") -> Seat | None:
+        """Wait for a worker, and return a seat of it, which is taken; None: no worker takes the
+        generation. Raises PromptTooLong, and WorkerError 503: none was free in time.
+        """
+        if not self._candidates(asked):
+            self._check_room(asked)
+            return None
+        return await self._slots.take(partial(self._pick, asked), self._deadlines.first_token)
+
+    def _check_room(self, asked: "Asked") -> None:
         """Raise PromptTooLong if no worker's context has room."""
         got = _length(asked.generation)
         if self.members and not any(member.has_room(got) for member in self.members):
@@ -330,7 +349,7 @@ class Pool:
                 got, max(member.worker.max_model_len or 0 for member in self.members)
             )
 
-    def _candidates(self, asked: "_Asked") -> list[Member]:
+    def _candidates(self, asked: "Asked") -> list[Member]:
         got, images = _length(asked.generation), asked.generation.images
         salt = asked.generation.cache_salt
         return [
@@ -343,7 +362,7 @@ class Pool:
             and (salt is None or member.takes_salts)
         ]
 
-    def _may_retry(self, asked: "_Asked") -> bool:
+    def _may_retry(self, asked: "Asked") -> bool:
         """Return whether another worker is left, and the budget allows to ask it.
 
         A second opinion on a refusal is free: it costs a worker no forward pass, and clients whose
@@ -360,7 +379,7 @@ class Pool:
         self._observer.on_retry(is_allowed)
         return is_allowed
 
-    def _pick(self, asked: "_Asked") -> Seat | None:
+    def _pick(self, asked: "Asked") -> Seat | None:
         """Return the seat to ask; None: the fit workers are at their bound."""
         best = math.inf
         free: list[Seat] = []
@@ -377,7 +396,7 @@ class Pool:
         return self._policy.pick(free, asked.generation)
 
 
-class _Asked:
+class Asked:
     """A generation until a worker begins to answer: then it goes, and with it the prompt, which may
     have megabytes. ``tried``: the members that were asked; ``refusals``: of some of them.
     """

@@ -8,6 +8,8 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypeAliasType, TypedDict
 
+from adapters.workers import Half
+
 from ..pool import CircuitState, Service, Status
 from ..settings import ConstraintMode, UnenforcedStrict
 from .served_models import ModelFacts
@@ -63,7 +65,9 @@ class RankState(TypedDict):
 
 
 class WorkerState(TypedDict):
-    """A worker, with more fields of its own server."""
+    """A worker, with more fields of its own server. ``half``: of generations, if it runs no whole
+    ones.
+    """
 
     name: str
     model: str
@@ -77,6 +81,7 @@ class WorkerState(TypedDict):
     answers: int
     failures: int
     ranks: NotRequired[list[RankState]]
+    half: NotRequired[Half]
 
 
 class WorkerList(TypedDict):

@@ -7,6 +7,7 @@ Invariants       I1 ``public()`` holds no secret.
 Not here         reading the values (config_file, reading).
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -126,6 +127,16 @@ class ModelSettings(BaseModel):
     workers: tuple[str, ...] = ()
     """SGLang URLs, or `noise`, or `transformers`; `dns+http://name:port` is one server for each
     address of the name"""
+    prefill_workers: tuple[str, ...] = ()
+    """SGLang URLs as in `workers`, of servers that run with `--disaggregation-mode prefill`; those
+    in `workers` then run with `decode`"""
+    prefill_policy: PolicyName = "prefix-aware"
+    """which of `prefill_workers` gets a request, as `worker_policy`"""
+    prefill_max_running: int | None = Field(None, ge=1)
+    """maximum running generations of a worker of `prefill_workers`; if unset, no limit"""
+    prefill_bootstrap_hosts: tuple[str, ...] = ()
+    """`HOST=NAME` for each host of `prefill_workers`, or address behind its DNS names, that decode
+    servers know by another name or address"""
     worker_api_key_file: Path | None = None
     """file that contains the API key of the SGLang servers"""
     worker_api_key: SecretStr | None = Field(None, validate_default=True)
@@ -149,7 +160,7 @@ class ModelSettings(BaseModel):
     worker_connect_seconds: float = Field(2.0, gt=0)
     """seconds to wait for a connection to an SGLang server, including name resolution and TLS"""
     worker_dns_seconds: float = Field(10.0, gt=0)
-    """seconds between resolutions of the `dns+http` names in `workers`"""
+    """seconds between resolutions of the `dns+http` names in `workers` and `prefill_workers`"""
     worker_policy: PolicyName = "least-load"
     """which worker gets a request: `round-robin`, `least-load`, `power-of-two` or `prefix-aware`
     (the worker of the conversation's previous turn, if it has spare capacity)"""
@@ -224,6 +235,25 @@ class ModelSettings(BaseModel):
                 _check_worker_url(worker)
         return value
 
+    @field_validator("prefill_workers")
+    @classmethod
+    def _known_prefill_workers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for worker in value:
+            _check_worker_url(worker)
+        return value
+
+    @field_validator("prefill_bootstrap_hosts")
+    @classmethod
+    def _pairs_of_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for pair in value:
+            if not all(pair.partition("=")) or pair.count("=") > 1:
+                raise ValueError(f"must be HOST=NAME, got {pair!r}")
+        hosts = [pair.partition("=")[0] for pair in value]
+        twice = next((host for host in hosts if hosts.count(host) > 1), None)
+        if twice is not None:
+            raise ValueError(f"names {twice!r} twice")
+        return value
+
     @field_validator("worker_api_key")
     @classmethod
     def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -244,6 +274,10 @@ class ModelSettings(BaseModel):
             raise ValueError("`workers`=transformers needs `model`")
         if kind == "sglang" and self.tokenizer_source is None:
             raise ValueError("SGLang workers need `tokenizer` (or `model`): the model's vocabulary")
+        if self.prefill_workers:
+            self._check_prefill_workers()
+        elif self.prefill_bootstrap_hosts:
+            raise ValueError("`prefill_bootstrap_hosts` needs `prefill_workers`")
         if self.thinking_token_budget is not None and self.grammar_backend != "switchyard":
             raise ValueError(
                 f"`grammar_backend`={self.grammar_backend} cannot enforce `thinking_token_budget`"
@@ -254,6 +288,23 @@ class ModelSettings(BaseModel):
                 f"{self.max_completion_tokens}; got {self.default_completion_tokens}"
             )
         return self
+
+    def _check_prefill_workers(self) -> None:
+        """Raise ValueError if they do not fit the other settings."""
+        if self.worker_kind != "sglang":
+            raise ValueError("`prefill_workers` needs SGLang servers in `workers`, which decode")
+        both = set(self.prefill_workers) & set(self.workers)
+        if both:
+            shown = without_password(min(both))
+            raise ValueError(f"{shown!r} is in `workers` and in `prefill_workers`")
+        if not self.dns_prefill_workers:
+            hosts = {urlsplit(url).hostname for url in self.prefill_workers}
+            unknown = [host for host in self.bootstrap_hosts if host not in hosts]
+            if unknown:
+                raise ValueError(
+                    f"`prefill_bootstrap_hosts` has {unknown[0]!r}, which is no host of "
+                    "`prefill_workers`"
+                )
 
     @property
     def worker_kind(self) -> Literal["noise", "transformers", "sglang"]:
@@ -267,7 +318,18 @@ class ModelSettings(BaseModel):
     @property
     def dns_workers(self) -> list[str]:
         """The workers that stand for all addresses of a DNS name."""
-        return [url for url in self.workers if urlsplit(url).scheme == DNS_SCHEME]
+        return _of_dns(self.workers)
+
+    @property
+    def dns_prefill_workers(self) -> list[str]:
+        """Those of ``prefill_workers``."""
+        return _of_dns(self.prefill_workers)
+
+    @property
+    def bootstrap_hosts(self) -> dict[str, str]:
+        """The names of hosts of ``prefill_workers`` for decode servers, where they differ."""
+        pairs = (pair.partition("=") for pair in self.prefill_bootstrap_hosts)
+        return {host.lower(): name for host, _, name in pairs}
 
     @property
     def reasons(self) -> bool:
@@ -299,9 +361,14 @@ class ModelSettings(BaseModel):
         """Return the settings for printing, without secrets."""
         shown = self.model_dump(mode="json", exclude={"worker_api_key"})
         shown["name"] = self.served_model
-        shown["workers"] = [without_password(worker) for worker in self.workers]
+        for setting in ("workers", "prefill_workers"):
+            shown[setting] = [without_password(worker) for worker in getattr(self, setting)]
         shown["worker_api_key"] = "not set" if self.worker_api_key is None else "set"
         return shown
+
+
+def _of_dns(workers: Sequence[str]) -> list[str]:
+    return [url for url in workers if urlsplit(url).scheme == DNS_SCHEME]
 
 
 def _check_worker_url(url: str) -> None:

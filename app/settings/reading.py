@@ -31,7 +31,7 @@ _READ_BY_OTHERS: Final = re.compile(
 _OF_MODELS: Final = {variable_of(name): name for name in ModelSettings.model_fields}
 _OF_GATEWAY: Final = tuple(f"{PREFIX}{name.upper()}" for name in GatewaySettings.model_fields)
 #: settings of a model that a variable separates by commas
-_LISTS: Final = ("workers", "aliases")
+_LISTS: Final = ("workers", "prefill_workers", "prefill_bootstrap_hosts", "aliases")
 
 
 @dataclass(frozen=True, slots=True)

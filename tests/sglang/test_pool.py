@@ -5,11 +5,7 @@ Not here     answers that a real server cannot be made to give (tests/app/pool).
 """
 
 import asyncio
-import os
-import signal
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import openai
@@ -19,14 +15,13 @@ from tests.real_input.asking import Answer, ask_all, client_of, complete
 from tests.real_input.served import served_gateway
 
 from .asked import PROMPTS
+from .faults import kill, stopped, wait_for
 from .server import SGLangServer
 from .servers import Servers
 
 OPERATOR = "an operator's key"
 REQUESTS = 40
 AT_ONCE = 8
-#: seconds to wait for a state, on a busy machine
-PATIENCE_S = 120.0
 DEADLINES = {
     "WORKER_FIRST_TOKEN_SECONDS": "5",
     "WORKER_TOKEN_SECONDS": "5",
@@ -52,24 +47,6 @@ def gateway(workers: list[SGLangServer]) -> Iterator[str]:
         yield url
 
 
-@contextmanager
-def stopped(worker: SGLangServer) -> Iterator[None]:
-    """Stop all processes of the server, which then accepts connections and never answers."""
-    members = [*worker.processes()]
-    for member in members:
-        os.kill(member, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for member in members:
-            os.kill(member, signal.SIGCONT)
-
-
-def kill(worker: SGLangServer) -> None:
-    for member in worker.processes():
-        os.kill(member, signal.SIGKILL)
-
-
 async def ask_many(url: str) -> list[Answer]:
     """Return the answers to ``REQUESTS`` requests, every second one streamed."""
 
@@ -91,13 +68,6 @@ def status(url: str) -> str:
     key = {"Authorization": f"Bearer {OPERATOR}"}
     found: str = httpx.get(f"{url}/health/ready", headers=key, timeout=60).json()["status"]
     return found
-
-
-async def wait_for(is_true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not is_true():
-        assert time.monotonic() < end, f"not so within {PATIENCE_S} s"
-        await asyncio.sleep(0.2)
 
 
 async def test_requests_of_a_hung_server_are_answered_by_the_other(

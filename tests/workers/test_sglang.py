@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adapters.workers import Bootstrap, SamplingOptions, SGLangWorker, WorkerError
+from adapters.workers import Bootstrap, Half, SamplingOptions, SGLangWorker, WorkerError
 from adapters.workers.sglang_health import judged
 from adapters.workers.sglang_wire import request_id
 
@@ -386,6 +386,49 @@ def test_what_a_plug_in_warns_of_is_shown(
     told = health.details["switchyard"]
     assert health.ready and told == {"version": "0.1.0", "spec_version": 1} | shown
     assert health.details.get("warnings") == warnings
+
+
+@pytest.mark.parametrize(
+    ("half", "mode", "reason"),
+    [
+        (None, {}, ""),
+        (None, {"disaggregation_mode": "null"}, ""),
+        (None, {"disaggregation_mode": "prefill"}, "mode null, got 'prefill'"),
+        ("prefill", {"disaggregation_mode": "prefill"}, ""),
+        ("prefill", {"disaggregation_mode": "decode"}, "mode prefill, got 'decode'"),
+        ("decode", {"disaggregation_mode": "decode"}, ""),
+        ("decode", {"disaggregation_mode": "prefill"}, "mode decode, got 'prefill'"),
+        ("decode", {}, "mode decode, got 'null'"),
+        ("decode", {"disaggregation_mode": ["\ud800"]}, r"mode decode, got ['\ud800']"),
+    ],
+)
+def test_a_server_runs_the_half_that_it_is_named_for(
+    half: Half | None, mode: dict[str, Any], reason: str
+) -> None:
+    info = {key: value for key, value in json.loads(INFO).items() if "disaggregation" not in key}
+    worker = half_of(info | mode, half)
+    health = run(worker.health())
+    assert (health.ready, reason in health.reason) == (not reason, True)
+
+
+@pytest.mark.parametrize(("said", "port"), [(7, 7), (None, 8998), ("7", 8998), (1 << 16, 8998)])
+def test_decode_servers_meet_a_prefill_server_at_its_port(said: Any, port: int) -> None:
+    info = {"disaggregation_mode": "prefill", "disaggregation_bootstrap_port": said}
+    worker = half_of(json.loads(INFO) | info, "prefill")
+    assert worker.bootstrap(5) == Bootstrap("worker", 8998, 5)
+    health = run(worker.health())
+    assert health.details["bootstrap"] == f"worker:{port}"
+    assert worker.bootstrap(5) == Bootstrap("worker", port, 5)
+    assert half_of({}, "prefill", bootstrap_host="fabric").bootstrap(5).host == "fabric"
+
+
+def half_of(info: dict[str, Any], half: Half | None, **options: Any) -> SGLangWorker:
+    async def answer(request: httpx.Request) -> httpx.Response:
+        is_info = request.url.path == "/server_info"
+        return httpx.Response(200, content=json.dumps(info) if is_info else "{}")
+
+    client = MockClient(answer)
+    return SGLangWorker("http://worker", tokens=TOKENS, client=client, half=half, **options)
 
 
 def test_max_tokens_is_cut_to_the_context() -> None:

@@ -29,6 +29,13 @@ from .sglang_fakes import RECORDED, TOKENS, Body, MockClient, Server, ask, event
         (302, "", 502, "status", "no reason given"),
         (204, "", 502, "status", "no reason given"),
         (500, '{"error": {"message": "x"}}', 502, "status", "x"),
+        (
+            500,
+            '{"error": "Decode transfer failed for request"}',
+            502,
+            "transfer",
+            "Decode transfer",
+        ),
         (500, "[" * 100_000, 502, "status", r"\[\[\["),
         (400, '{"error": "\\ud800"}', 400, "refused", r"\\ud800"),
         (500, b"\xff\xfe", 502, "status", "\ufffd"),
@@ -270,7 +277,7 @@ def test_details_of_a_server_are_always_json() -> None:
     deep: Any = "x"
     for _ in range(50):
         deep = [deep]
-    values = ("\ud800", float("nan"), deep, "x" * 100_000, 1, None)
+    values = ("\ud800", float("nan"), deep, "x" * 100_000, 1, None, [deep], {"\ud800": 1})
     shown = dict(zip(("version", *SHOWN[1:]), values, strict=True))
     body = json.dumps(INFO | {"grammar_backend": "xgrammar"} | shown).encode()
 

@@ -14,6 +14,7 @@ from redis import Redis
 from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
 from tests.app.small_tokenizer import TEMPLATE, VISION_TEMPLATE, folder
+from tests.campaigns.disaggregation.halves import FakeHalf, Rooms
 from tests.campaigns.ranks.fake import RankedWorker
 from tests.campaigns.workers.fake import IMAGE_TOKENS, FakeWorker, Loop
 from tests.redis_server import RedisServer, free_port
@@ -308,6 +309,37 @@ def test_priorities_of_keys_are_compared_with_the_worker(
         worker.info["enable_priority_scheduling"] = knows
         found = texts(worker, tokenizer, keys_file=keys)
     assert [each for each in found if "priorities" in each[1]] == [expected] * bool(expected)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_each_worker_of_a_pair_answers_with_one_of_the_other_side(tokenizer: str, swapped: bool):
+    """The answers of fakes are no calls; tests/sglang asks real servers."""
+    from app.conversation.tokenizer import load_tokenizer
+
+    vocabulary, rooms = load_tokenizer(tokenizer, "auto").vocabulary, Rooms()
+    decode = [FakeHalf(vocabulary, rooms, "decode") for _ in range(2)]
+    prefill, loop = FakeHalf(vocabulary, rooms, "prefill"), Loop()
+    everyone = [*decode, prefill]
+    try:
+        for worker in everyone:
+            loop.run(worker.listen())
+        sides = ",".join(worker.url for worker in decode), prefill.url
+        workers, fillers = reversed(sides) if swapped else sides
+        _, found = findings(
+            workers=workers, prefill_workers=fillers, tokenizer=tokenizer, model_name="m"
+        )
+    finally:
+        for worker in everyone:
+            loop.run(worker.refuse())
+        loop.close()
+    places = [f"worker sglang {worker.url.removeprefix('http://')}" for worker in everyone]
+    if swapped:
+        texts = [found[place][0] for place in places]
+        assert all("must run with --disaggregation-mode" in each["text"] for each in texts)
+        assert all(each["advice"].startswith("name prefill servers in") for each in texts)
+    else:
+        assert all(place in found for place in places)
+        assert all(worker.answers for worker in everyone)
 
 
 def test_the_lines_are_for_people():

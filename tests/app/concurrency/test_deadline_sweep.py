@@ -274,6 +274,18 @@ async def test_a_bound_that_moves_nearer_ends_its_block():
         await asyncio.Event().wait()
 
 
+async def test_a_bound_that_is_ended_passes_at_once_and_only_while_its_block_runs():
+    sweep = DeadlineSweep()
+    bound = Bound(sweep, 3600)
+    bound.end()
+    asyncio.get_running_loop().call_soon(bound.end)
+    with pytest.raises(TimeoutError), bound:
+        await asyncio.Event().wait()
+    bound.end()
+    assert (await asyncio.sleep(0, "on"), current().cancelling()) == ("on", 0)
+    assert (sweep._timer, sweep._deadlines) == (None, set())
+
+
 async def test_of_nested_bounds_the_one_that_passes_ends_its_block():
     sweep = DeadlineSweep()
     for outer, inner in ((0.01, 3600), (3600, 0.01)):

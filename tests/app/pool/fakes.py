@@ -12,8 +12,8 @@ from tests.generating import Generating
 from tests.pulling import pulled_from
 
 DONE = Chunk((1,), "stop")
-#: a step of a script: a chunk, an error to raise, or None to wait for ever
-Step = Chunk | Exception | None
+#: a step of a script: a chunk, an error to raise, an event to wait for, or None to wait for ever
+Step = Chunk | Exception | asyncio.Event | None
 
 
 class Fake(Generating):
@@ -37,17 +37,19 @@ class Fake(Generating):
         #: of each generation that was sent, but for probes
         self.sent_ranks: list[int | None] = []
         self.calls = self.probes = self.open = self.checks = 0
+        self.asked: list[Generation] = []
         self.started = self.closed = False
 
     async def start(self) -> None:
         self.started = True
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        if generation is PROBE:
+        if generation.rid == PROBE.rid:
             self.probes += 1
         else:
             self.calls += 1
             self.sent_ranks.append(generation.rank)
+        self.asked.append(generation)
         self.open += 1
         try:
             for step in self.script:
@@ -55,6 +57,8 @@ class Fake(Generating):
                     await asyncio.Event().wait()
                 elif isinstance(step, Exception):
                     raise step
+                elif isinstance(step, asyncio.Event):
+                    await step.wait()
                 else:
                     yield step
         finally:
@@ -100,14 +104,17 @@ class Counted:
         self.removals: list[str] = []
         self.retries: list[bool] = []
         self.log = Log()
-        observer = Observer(
+        self.observer = Observer(
             on_failure=lambda name, reason: self.failures.append((name, reason)),
             on_ejection=self.ejections.append,
             on_removal=self.removals.append,
             on_retry=self.retries.append,
             logger=self.log,  # type: ignore[arg-type]
         )
-        self.pool = Pool(workers, observer=observer, **options)
+        self.pool = self._made(workers, options)
+
+    def _made(self, workers: Sequence[Fake], options: dict[str, Any]) -> Pool:
+        return Pool(workers, observer=self.observer, **options)
 
 
 @asynccontextmanager

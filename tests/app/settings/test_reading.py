@@ -60,12 +60,21 @@ def test_lists_are_separated_by_commas(monkeypatch):
         WORKERS="http://a:1 , http://b:2",
         MODEL="m",
         MODEL_ALIASES="x, y",
+        PREFILL_WORKERS="http://P:1, dns+http://q:2",
+        PREFILL_BOOTSTRAP_HOSTS="P=p.fabric, 10.0.0.5=q.fabric",
         IMAGE_HOSTS="A.example:8443, *.b.example",
     )
     (model,) = chosen.models
     assert chosen.gateway.image_hosts == ("a.example:8443", "*.b.example")
     assert [key.get_secret_value() for key in chosen.gateway.api_keys] == ["one", "two"]
     assert (model.workers, model.aliases) == (("http://a:1", "http://b:2"), ("x", "y"))
+    assert model.prefill_workers == ("http://P:1", "dns+http://q:2")
+    assert model.dns_prefill_workers == ["dns+http://q:2"]
+    assert model.bootstrap_hosts == {"p": "p.fabric", "10.0.0.5": "q.fabric"}
+
+
+DECODE = {"WORKERS": "http://d:1", "MODEL": "m"}
+PAIR = DECODE | {"PREFILL_WORKERS": "http://p:1"}
 
 
 @pytest.mark.parametrize(
@@ -80,6 +89,16 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"WORKERS": "dns+http://:1"}, "WORKERS"),
         ({"WORKERS": "http://a:99999"}, "WORKERS"),
         ({"WORKERS": "http://[a"}, "WORKERS"),
+        ({"PREFILL_WORKERS": "noise"}, "PREFILL_WORKERS: 'noise' is neither an http(s)"),
+        ({"PREFILL_WORKERS": "http://a:1"}, "PREFILL_WORKERS needs SGLang servers in"),
+        (DECODE | {"PREFILL_WORKERS": "http://d:1"}, "'http://d:1' is in SWITCHYARD_WORKERS and"),
+        (DECODE | {"PREFILL_BOOTSTRAP_HOSTS": "a=b"}, "PREFILL_BOOTSTRAP_HOSTS needs"),
+        (PAIR | {"PREFILL_BOOTSTRAP_HOSTS": "p"}, "must be HOST=NAME, got 'p'"),
+        (PAIR | {"PREFILL_BOOTSTRAP_HOSTS": "p=a=b"}, "must be HOST=NAME, got 'p=a=b'"),
+        (PAIR | {"PREFILL_BOOTSTRAP_HOSTS": "p=a,p=b"}, "names 'p' twice"),
+        (PAIR | {"PREFILL_BOOTSTRAP_HOSTS": "x=a"}, "has 'x', which is no host of"),
+        (PAIR | {"PREFILL_POLICY": "fastest"}, "PREFILL_POLICY"),
+        (PAIR | {"PREFILL_MAX_RUNNING": "0"}, "PREFILL_MAX_RUNNING"),
         ({"WORKER_POLICY": "fastest"}, "WORKER_POLICY"),
         ({"WORKER_MAX_RUNNING": "0"}, "WORKER_MAX_RUNNING"),
         ({"WORKER_RETRY_SHARE": "1.1"}, "WORKER_RETRY_SHARE"),
@@ -261,6 +280,7 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
         "ACCESS_REDIS_URL": "redis://user:secret@access:6379/2",
         "WORKER_API_KEY": "secret-worker",
         "WORKERS": "http://user:secret@sglang:30000",
+        "PREFILL_WORKERS": "http://user:secret@prefill:30000",
         "MODEL": "m",
     }
     chosen = settings(monkeypatch, **secrets)
@@ -268,6 +288,7 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
     shown = chosen.gateway.public()
     assert "secret" not in str(shown | model.public())
     assert "secret" not in repr(chosen).replace("http://user:secret@", "")
+    assert model.public()["prefill_workers"] == ["http://***@prefill:30000"]
     assert shown["redis_url"] == "redis://***@redis:6379/1"
     assert (shown["api_keys"], shown["admin_keys"]) == ("2 set", "1 set")
     assert model.public()["worker_api_key"] == "set"

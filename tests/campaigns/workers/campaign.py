@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 
@@ -74,6 +74,8 @@ class Outcome:
 
 class World:
     """A gateway and its two workers, the first of which can be made bad."""
+
+    operator: ClassVar = {"Authorization": f"Bearer {OPERATOR}"}
 
     def __init__(self, gateway: Gateway, bad: FakeWorker, loop: Loop) -> None:
         self.gateway, self.bad, self.loop = gateway, bad, loop
@@ -151,8 +153,7 @@ class World:
         outcome.failures += ignored.failures
 
     async def _state(self, client: httpx.AsyncClient) -> Any:
-        headers = {"Authorization": f"Bearer {OPERATOR}"}
-        return (await client.get("/health/ready", headers=headers)).json()["workers"][0]
+        return (await client.get("/health/ready", headers=self.operator)).json()["workers"][0]
 
     def _client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=self.gateway.url, timeout=PATIENCE)
@@ -231,6 +232,7 @@ def world() -> Iterator[World]:
 
 
 def settings_of(folder: str, workers: Sequence[FakeWorker]) -> dict[str, Any]:
+    """Return the settings of a gateway before these workers."""
     return {
         "workers": ",".join(worker.url for worker in workers),
         "tokenizer": folder,

@@ -40,16 +40,22 @@ class Reply:
     """One request's connection, and the right answer to it."""
 
     def __init__(
-        self, worker: "FakeWorker", writer: asyncio.StreamWriter, path: str, ids: list[int]
+        self,
+        worker: "FakeWorker",
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        path: str,
+        body: Mapping[str, Any],
+        ids: list[int],
     ) -> None:
         self.worker = worker
-        self.writer = writer
+        self.reader, self.writer = reader, writer
+        self.body = body
         self.path = path
         self.ids = ids
         self.made = 0
         self.prompt_tokens = 3
         self.cached_tokens = 0
-        self.body: Mapping[str, Any] = {}
 
     async def whole(self, status: int, body: bytes, head: str = "") -> None:
         """An answer that is no stream."""
@@ -170,8 +176,7 @@ class FakeWorker:
             self.traceparents += re.findall(r"(?im)^traceparent: (\S+)", head)
         fault = self.fault
         self.images = body.get("image_data") or []
-        reply = Reply(self, writer, path, self._right(body))
-        reply.body = body
+        reply = Reply(self, reader, writer, path, body, self._right(body))
         if self.images and self.sees_images:
             reply.prompt_tokens = len(body["input_ids"]) + (IMAGE_TOKENS - 1) * len(self.images)
         if (

@@ -1,0 +1,31 @@
+"""One bad worker of either half costs attempts, and never a request before its first output."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from adapters.workers import Half
+from app.pool import member
+
+from .campaign import Pairs, complaints_of, pairs
+from .faults import FAULTS
+
+pytestmark = pytest.mark.campaign
+
+#: while a fault lasts; ``python -m tests.campaigns.disaggregation`` sends a thousand in all
+REQUESTS = 8
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Pairs]:
+    """Backoffs are short: how they grow is tested with the pool."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(member, "BACKOFF_S", 0.05)
+        patch.setattr(member, "BACKOFF_MAX_S", 0.2)
+        with pairs() as made:
+            yield made
+
+
+@pytest.mark.parametrize(("half", "name"), FAULTS)
+def test_one_bad_worker_of_two(world: Pairs, half: Half, name: str) -> None:
+    assert complaints_of(world.run_at(half, FAULTS[half, name], REQUESTS)) == []
