@@ -51,8 +51,10 @@ class Server(Protocol):
     def abort(self, rid: str) -> None:
         """Abort a request in a task of its own."""
 
-    def refused(self, error: WorkerError) -> WorkerError | None:
-        """Return the error of a server that reads other specs; None: it is another one."""
+    def refused(self, error: WorkerError, adapter: str | None) -> WorkerError | None:
+        """Return the error of a server that reads other specs, or misses an adapter that is not
+        ``adapter``, the generation's; None: it is another one.
+        """
 
 
 class SGLangRun(TextRun):
@@ -110,7 +112,9 @@ class SGLangRun(TextRun):
         except WorkerError as error:
             if server.is_closed and error.reason in ("connection", "protocol"):
                 raise shutting_down() from error
-            refused = server.refused(error)
+            asked = self._generation
+            refused = server.refused(error, None if asked is None else asked.lora)
+            del asked
             try:
                 if refused is not None:
                     raise refused from error

@@ -28,8 +28,8 @@ from ..service import (
     MetricsText,
     Model,
     ModelList,
+    NamedModel,
     Readiness,
-    ServedModel,
     ServedModels,
     Version,
 )
@@ -97,31 +97,35 @@ def _ready(number: str) -> dict[str, Any]:
 
 
 def models_router(models: ServedModels, created: int) -> APIRouter:
-    """Return /v1/models and /v1/models/{id}; an alias shows the card of its model.
+    """Return /v1/models and /v1/models/{id}; an alias shows the card of its model or adapter.
 
     A key sees the models that it may use.
     """
     router = APIRouter()
 
-    def card(model: ServedModel) -> Model:
+    def card(named: NamedModel) -> Model:
+        model = named.model
         length: ContextLength = {}
         if model.pool.max_model_len is not None:
             length = {"max_model_len": model.pool.max_model_len}
         return {
-            "id": model.name,
+            "id": named.id,
             "object": "model",
             "created": created,
             "owned_by": "switchyard",
-            "aliases": [*model.settings.aliases],
+            "root": named.adapter or model.name,
+            "parent": None if named.adapter is None else model.name,
+            "aliases": named.aliases,
             **model.described(),
             **length,
         }
 
-    def messages_card(model: ServedModel) -> MessagesModel:
+    def messages_card(named: NamedModel) -> MessagesModel:
+        model = named.model
         return {
             "type": "model",
-            "id": model.name,
-            "display_name": model.name,
+            "id": named.id,
+            "display_name": named.id,
             "created_at": datetime.fromtimestamp(created, UTC).isoformat().replace("+00:00", "Z"),
             "lifecycle": "active",
             "max_input_tokens": model.pool.max_model_len,
@@ -136,8 +140,8 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
         return {
             "data": [messages_card(model) for model in usable],
             "has_more": False,
-            "first_id": usable[0].name if usable else None,
-            "last_id": usable[-1].name if usable else None,
+            "first_id": usable[0].id if usable else None,
+            "last_id": usable[-1].id if usable else None,
         }
 
     @router.get("/v1/models/{name:path}", **_MODEL)

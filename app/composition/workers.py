@@ -139,3 +139,12 @@ def backend_of(settings: ModelSettings) -> GrammarBackend:
 def by_worker(pool: Pool, number: Callable[[Member], int]) -> dict[str, int]:
     """Return a number of each member; its place in the pool tells workers of one name apart."""
     return {f"{n}:{member.name}": number(member) for n, member in enumerate(pool.members)}
+
+
+def workers_of_adapters(settings: ModelSettings, pool: Pool) -> dict[str, int]:
+    """Return for each adapter that a setting names the number of available workers that have it."""
+    available = [member for member in pool.members if member.available]
+    return {
+        name: sum(member.has_adapter(name) for member in available)
+        for name in dict.fromkeys(settings.adapters.values())
+    }

@@ -107,6 +107,10 @@ class Member:
         """Whether its model sees the images of a prompt."""
         return not images or self.worker.sees_images is True
 
+    def has_adapter(self, name: str | None) -> bool:
+        """Whether it is known to have a LoRA adapter; each has the model itself (None)."""
+        return name is None or name in self.worker.adapters
+
     def take(self) -> None:
         """Count a generation that begins."""
         self.running += 1

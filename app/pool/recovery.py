@@ -91,6 +91,15 @@ class Recovery:
         if (is_ripe or self._is_outlier(member)) and not self._is_closed:
             self._eject(member)
 
+    def lacks_adapter(self, member: Member, error: WorkerError) -> None:
+        """Log and count a worker that has lost an adapter. It is not asked for it again until a
+        health check finds it, and serves all else as before, so this is no sign of a bad circuit.
+        """
+        self._observer.on_failure(member.name, error.reason)
+        self._observer.warn(
+            "attempt failed", name=member.name, kind=error.reason, reason=error.message
+        )
+
     def contradict(self, refusals: list[tuple[Member, WorkerError]]) -> None:
         """Count refusals as failures: another worker accepted the request."""
         for member, error in refusals:

@@ -11,11 +11,13 @@ from ..observability import RequestRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """``client``: its id. ``model``: the served name. ``size``: bytes of the body, and of the
-    conversation that it continues.
+    """``client``: its id. ``model``: the id that answers show. ``size``: bytes of the body, and of
+    the conversation that it continues. ``adapter``: the LoRA adapter that answers, by the name that
+    workers have for it; None: the model itself.
     """
 
     client: str
     model: str
     size: int
     record: RequestRecord
+    adapter: str | None = None
