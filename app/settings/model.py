@@ -92,10 +92,9 @@ class ModelSettings(BaseModel):
     """model id for clients; default: the last part of `model`, or `noise`"""
     aliases: tuple[Name, ...] = ()
     """further ids that clients may use; answers show the name"""
-    adapters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_ADAPTERS)
+    adapters: Annotated[dict[Name, str], Field(max_length=MAX_ADAPTERS)] = {}
     """LoRA adapters that SGLang servers must have, by the ids that clients may use: `legal=law`;
-    others are served as they are found, see
-    [LoRA adapters](workers.md#lora-adapters)"""
+    others are served while a server has them, see [LoRA adapters](workers.md#lora-adapters)"""
     tokenizer: str | None = None
     """folder or name of the tokenizer; default: `model`"""
     format: str = "auto"

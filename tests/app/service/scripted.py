@@ -122,7 +122,7 @@ class Service:
             faults=Faults(self.metrics, logger),
             comment_seconds=stream_comment_seconds,
         )
-        self.chat = ChatService(self.generation, model="noise", system_fingerprint="fp_test")
+        self.chat = ChatService(self.generation, system_fingerprint="fp_test")
 
     def count(self, name: str, **labels: str) -> float:
         return self.metrics.registry.get_sample_value(f"switchyard_{name}", labels) or 0.0

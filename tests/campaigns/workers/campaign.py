@@ -114,10 +114,10 @@ class World:
     async def _ask(self, client: httpx.AsyncClient, number: int, outcome: Outcome) -> None:
         """Sends one request, every other one as a stream, and judges what comes."""
         streams = number % 2 == 1
-        response = await client.post("/v1/chat/completions", json=_body(number, streams))
+        response = await client.post("/v1/chat/completions", json=asked_number(number, streams))
         try:
-            text = _text(response, streams)
-        except _Failed as failure:
+            text = text_of(response, streams)
+        except Failed as failure:
             outcome.failures.append(f"{number}: {failure}")
         except (ValueError, LookupError, TypeError) as error:
             outcome.wrong.append(f"{number}: {error!r}: {response.text[-300:]}")
@@ -173,11 +173,11 @@ class World:
         return f"sglang 127.0.0.1:{self.bad.port}"
 
 
-class _Failed(Exception):
+class Failed(Exception):
     """The client got a proper error."""
 
 
-def _body(number: int, streams: bool) -> dict[str, Any]:
+def asked_number(number: int, streams: bool) -> dict[str, Any]:
     wanted = {"name": "n", "schema": SCHEMA}
     return {
         "model": MODEL,
@@ -187,16 +187,16 @@ def _body(number: int, streams: bool) -> dict[str, Any]:
     }
 
 
-def _text(response: httpx.Response, streams: bool) -> str:
-    """The answer's text. Raises _Failed for an error object, ValueError for anything else."""
+def text_of(response: httpx.Response, streams: bool) -> str:
+    """The answer's text. Raises Failed for an error object, ValueError for anything else."""
     if response.status_code != 200:
-        raise _Failed(_error(response.json()))
+        raise Failed(_error(response.json()))
     if not streams:
         choice = response.json()["choices"][0]
         return _finished(choice["message"]["content"], choice["finish_reason"])
     *events, last = payloads(response.text)
     if last != "[DONE]":
-        raise _Failed(_error(json.loads(last)))
+        raise Failed(_error(json.loads(last)))
     choices = [json.loads(event)["choices"][0] for event in events]
     text = "".join(choice["delta"].get("content") or "" for choice in choices)
     return _finished(text, choices[-1]["finish_reason"])

@@ -46,6 +46,8 @@ class Reply:
         self.writer = writer
         self.path = path
         self.ids = ids
+        #: of the request
+        self.body: Mapping[str, Any] = {}
         self.made = 0
         self.prompt_tokens = 3
 
@@ -164,6 +166,7 @@ class FakeWorker:
         fault = self.fault
         self.images = body.get("image_data") or []
         reply = Reply(self, writer, path, self._right(body))
+        reply.body = body
         if self.images and self.sees_images:
             reply.prompt_tokens = len(body["input_ids"]) + (IMAGE_TOKENS - 1) * len(self.images)
         if (
