@@ -116,7 +116,7 @@ class SGLangWorker:
 
     def refused(self, error: WorkerError, adapter: str | None) -> WorkerError | None:
         """Return the error of a server that reads specs of another version, or misses an adapter
-        that nobody asked for; None: it is another one. ``adapter``: of the generation.
+        that the generation does not name; None: it is another one. ``adapter``: of the generation.
         """
         if error.reason != "adapter":
             return refused_specs(error, self._plugin, self._release)

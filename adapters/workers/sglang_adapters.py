@@ -6,8 +6,8 @@ Invariants       I1 for whatever the server says, at most MAX_ADAPTERS adapters 
                     again as soon as a request names it.
                  I3 a list that was asked for before a change of ours does not undo the change.
 Eviction         with ``--max-loaded-loras``, the server lists only what is in its memory, and loads
-                 an evicted adapter again when a request names it. What it has listed stays known
-                 until it restarts or refuses a request for it.
+                 an evicted adapter again when a request names it. An adapter that it has listed
+                 stays known until it restarts or refuses a request for it.
 Tested with      SGLang 0.5.23. Versions from 0.5.19 have the same fields and words.
 Not here         refusals of generations (sglang_errors), which worker is asked (the app's).
 """

@@ -1,5 +1,5 @@
 """A model: its tokenizer and chat template, and for each worker the compile of a tool, an answer
-and an image.
+and an image; then its LoRA adapters.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from ..observability import Logger, Metrics, RequestRecord
 from ..pool import Member
 from ..protocol import ChatRequest
 from ..service import RequestContext, ServedModel
-from ..settings import ModelSettings, SettingError, Settings
+from ..settings import ModelNames, ModelSettings, SettingError, Settings
+from .adapters import examine_adapters
 from .finding import Finding
 from .images import examine_images
 
@@ -62,6 +63,8 @@ async def examine_model(
         for finding in _conversation(served, place):
             yield finding
         async for finding in _workers(served, place):
+            yield finding
+        async for finding in examine_adapters(ModelNames(settings.models), served):
             yield finding
     except SettingError as error:
         for sentence in error.sentences:

@@ -46,7 +46,7 @@ class WorkerOutcome(TypedDict):
 
 
 class AdapterChange(TypedDict):
-    """What each worker did. `failed`: the number of those that did not."""
+    """The outcome at each worker. `failed`: the number of those that did not do it."""
 
     object: Literal["adapter.change"]
     id: str

@@ -1,4 +1,4 @@
-"""What a model id means: a model, or a model with one of its LoRA adapters.
+"""The meaning of a model id: a model, or a model with one of its LoRA adapters.
 
     NAME            a model's name or alias
     ALIAS           an adapter's alias (the setting ``adapters``)
@@ -39,7 +39,7 @@ class ModelNames:
             self._aliases |= {alias: (name, each) for alias, each in model.adapters.items()}
 
     def find(self, name: str) -> tuple[str, str | None] | None:
-        """Return the model's name and the adapter's; None: the id means nothing."""
+        """Return the model's name and the adapter's; None: no such id."""
         if name in self._models:
             return self._models[name], None
         return self._aliases.get(name) or self.parts(name)

@@ -1,4 +1,4 @@
-"""What an id means, and which names of adapters settings refuse."""
+"""The meaning of ids, and the names of adapters that settings refuse."""
 
 from pathlib import Path
 

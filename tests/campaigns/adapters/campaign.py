@@ -37,7 +37,7 @@ SETS = (("law",), ("law", "tax"), (), NAMES)
 
 @dataclass
 class Report:
-    """What came of the requests. ``changes``: by kind. ``answers``: by adapter."""
+    """The outcome of the requests. ``changes``: by kind. ``answers``: by adapter."""
 
     requests: int
     failures: list[str] = field(default_factory=list)
