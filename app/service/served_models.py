@@ -102,6 +102,14 @@ class NamedModel:
             return [*settings.aliases]
         return [alias for alias, name in settings.adapters.items() if name == self.adapter]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether a worker is known to have the adapter, or a setting names it."""
+        name = self.adapter
+        if name is None or self.model.pool.has_adapter(name):
+            return True
+        return name in self.model.settings.adapters.values()
+
     def may_be_used_by(self, client: Client) -> bool:
         return client.may_use(self.model.name, self.adapter)
 
@@ -154,7 +162,7 @@ class ServedModels:
         found = self._find(name)
         if found is None or not found.may_be_used_by(client):
             raise model_not_found(name or "")
-        if found.adapter is not None and found.adapter not in _adapters(found.model):
+        if not found.is_known:
             known = (each.id for each in self._with_adapters(found.model, client) if each.adapter)
             raise model_not_found(name or "", tuple(islice(known, SHOWN_ADAPTERS)))
         return found
@@ -165,11 +173,8 @@ class ServedModels:
 
     def adapters(self, model: ServedModel) -> list[NamedModel]:
         """Return the adapters of a model that have ids."""
-        return [
-            NamedModel(model, name)
-            for name in sorted(_adapters(model))
-            if self._names.leads_to(model.name, name)
-        ]
+        names = sorted({*model.pool.adapters, *model.settings.adapters.values()})
+        return [NamedModel(model, name) for name in names if self.leads_to(model, name)]
 
     def leads_to(self, model: ServedModel, adapter: str) -> bool:
         """Whether an adapter has an id: that of a model may look like it, and wins."""
@@ -187,9 +192,3 @@ class ServedModels:
         if len(statuses) == 1:
             return statuses.pop()
         return "degraded"
-
-
-def _adapters(model: ServedModel) -> set[str]:
-    """Return the adapters that workers are known to have, and those that a setting names."""
-    found = {name for member in model.pool.members for name in member.worker.adapters}
-    return found.union(model.settings.adapters.values())

@@ -179,7 +179,9 @@ def test_sampling_options_are_sent_unless_they_are_off(
 def test_where_and_with_which_adapter_a_server_answers_is_sent_if_it_is_set() -> None:
     server = recorded("free")
     place = {"rank": 0, "bootstrap": Bootstrap("10.0.0.1", 8998, (1 << 63) - 1)}
-    run(collect(server.worker(), ask(lora="law", priority=0, cache_salt="team", **place)))
+    worker = server.worker()
+    worker._adapters.known = {"law": "/adapters/law"}
+    run(collect(worker, ask(lora="law", priority=0, cache_salt="team", **place)))
     assert {
         "lora_path": "law",
         "priority": 0,

@@ -173,6 +173,17 @@ def test_a_refusal_of_an_adapter_is_no_client_error_and_forgets_it(words: str) -
     assert server.sent("/generate")[0]["lora_path"] == "law"
 
 
+def test_an_adapter_that_was_unloaded_meanwhile_is_not_asked_for() -> None:
+    """The server would load it again. Making the body of a long prompt takes a while."""
+    server = streamed()
+    worker = server.worker()
+    worker._adapters.known = {"tax": ""}
+    with pytest.raises(WorkerError, match="no longer has the adapter 'law'") as caught:
+        run(collect(worker, ask(lora="law")))
+    assert (caught.value.status, caught.value.reason) == (503, "adapter")
+    assert server.requests == []
+
+
 @pytest.mark.parametrize("tokens", [0, 1])
 def test_a_server_that_misses_an_adapter_nobody_asked_for_is_broken(tokens: int) -> None:
     """Else its refusals would cost it nothing."""
