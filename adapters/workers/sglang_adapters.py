@@ -26,8 +26,8 @@ from .sglang_values import printable
 
 #: of one server; S-LoRA, on which SGLang's implementation builds, was measured with 2,000
 MAX_ADAPTERS: Final = 2_000
-#: bytes of the list: a name and a path for each, at most 10 KB, usually 300 bytes
-LIST_BYTES: Final = 8 << 20
+#: bytes of the list, 1 KB for each, which usually takes 300 bytes. They are read in 20 ms at most
+LIST_BYTES: Final = 2 << 20
 #: seconds until the server has read an adapter's files, and until running requests have ended
 LOAD_S, UNLOAD_S = 300.0, 900.0
 

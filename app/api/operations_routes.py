@@ -27,6 +27,7 @@ from ..service import (
     MessagesModelList,
     MetricsText,
     Model,
+    ModelFacts,
     ModelList,
     NamedModel,
     Readiness,
@@ -103,7 +104,7 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
     """
     router = APIRouter()
 
-    def card(named: NamedModel) -> Model:
+    def card(named: NamedModel, facts: ModelFacts) -> Model:
         model = named.model
         length: ContextLength = {}
         if model.pool.max_model_len is not None:
@@ -116,7 +117,7 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
             "root": named.adapter or model.name,
             "parent": None if named.adapter is None else model.name,
             "aliases": named.aliases,
-            **model.described(),
+            **facts,
             **length,
         }
 
@@ -133,21 +134,30 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
         }
 
     @router.get("/v1/models", **_MODELS)
-    async def all_models(request: Request) -> ModelList | MessagesModelList:
+    async def all_models(request: Request) -> JSONResponse:
+        """Without FastAPI's validation of the answer: 2,000 adapters would take four times as
+        long.
+        """
         usable = models.all_usable(exchange_of(request).client)
         if ANTHROPIC_HEADER not in request.headers:
-            return {"object": "list", "data": [card(model) for model in usable]}
-        return {
-            "data": [messages_card(model) for model in usable],
+            facts = {model.name: model.described() for model in models}
+            cards = [card(named, facts[named.model.name]) for named in usable]
+            listed: ModelList = {"object": "list", "data": cards}
+            return JSONResponse(listed)
+        found: MessagesModelList = {
+            "data": [messages_card(named) for named in usable],
             "has_more": False,
             "first_id": usable[0].id if usable else None,
             "last_id": usable[-1].id if usable else None,
         }
+        return JSONResponse(found)
 
     @router.get("/v1/models/{name:path}", **_MODEL)
     async def one_model(name: str, request: Request) -> Model | MessagesModel:
-        model = models.usable(name, exchange_of(request).client)
-        return messages_card(model) if ANTHROPIC_HEADER in request.headers else card(model)
+        named = models.usable(name, exchange_of(request).client)
+        if ANTHROPIC_HEADER in request.headers:
+            return messages_card(named)
+        return card(named, named.model.described())
 
     return router
 

@@ -201,7 +201,8 @@ def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Po
     watch("workers_available", text, available, across="livemin", model=name)
     if model.adapters:
         text = "Available workers with an adapter that a setting names"
-        watch("adapter_workers", text, partial(workers_of_adapters, model, pool), model=name)
+        counted = partial(workers_of_adapters, model, pool)
+        watch("adapter_workers", text, counted, across="livemin", model=name)
     shared.metrics.describe(
         model.served_model,
         version=version(),

@@ -31,7 +31,7 @@ from .pages import ItemPage
 from .prepared_request import BACKEND_HEADER
 from .request_context import RequestContext
 from .responses_service import InputTokens, ResponsesService
-from .served_models import NamedModel, ServedModel, ServedModels
+from .served_models import ModelFacts, NamedModel, ServedModel, ServedModels
 from .stored_responses import ResponseDeleted, StoredResponses
 from .tokenize_service import DetokenizeResponse, TokenizeResponse, TokenizeService
 from .warm_service import GrammarWarmup, WarmService, WarmupResult, totals

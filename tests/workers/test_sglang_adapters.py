@@ -17,7 +17,7 @@ from adapters.workers import (
     WorkerError,
     is_adapter_name,
 )
-from adapters.workers.sglang_adapters import MAX_ADAPTERS, adapters_of
+from adapters.workers.sglang_adapters import LIST_BYTES, MAX_ADAPTERS, adapters_of
 
 from .helpers import collect, run
 from .sglang_fakes import TOKENS, MockClient, ask, event, streamed
@@ -86,6 +86,19 @@ async def test_a_failed_check_forgets_nothing() -> None:
     with pytest.raises(WorkerError):
         await server.worker.health()
     assert "law" in server.worker.adapters
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+async def test_the_list_has_a_bound(beyond: int) -> None:
+    server = Lora(LAW, {"pad": ""})
+    pad = LIST_BYTES + beyond - len(json.dumps(server.models))
+    server.models["data"][-1]["pad"] = "x" * pad
+    if beyond:
+        with pytest.raises(WorkerError):
+            await server.worker.health()
+    else:
+        await server.worker.health()
+        assert "law" in server.worker.adapters
 
 
 MANY = [{**LAW, "id": f"a{number}"} for number in range(MAX_ADAPTERS + 2)]
