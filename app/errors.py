@@ -10,7 +10,7 @@ Steps that serve several APIs know a field by its path in the common form, such 
 the client's API calls it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import Field
@@ -184,12 +184,13 @@ def unavailable(message: str, code: str) -> ApiError:
     return ApiError(503, message, code=code, headers={"Retry-After": str(RETRY_AFTER)})
 
 
-def model_not_found(model: str) -> ApiError:
-    """Return a 404: the server has no such model."""
+def model_not_found(model: str, known: Sequence[str] = ()) -> ApiError:
+    """Return a 404: the server has no such model. ``known``: ids that the client may mean."""
     shown = model if len(model) <= 200 else model[:200] + "..."
+    others = f" Its known adapters are: {', '.join(known)}." if known else ""
     return ApiError(
         404,
-        f"The model '{shown}' does not exist or you do not have access to it.",
+        f"The model '{shown}' does not exist or you do not have access to it.{others}",
         param="model",
         code="model_not_found",
     )

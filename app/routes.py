@@ -16,6 +16,7 @@ from .api import (
     BodyLimit,
     BodyReader,
     ResponsesSocket,
+    adapter_router,
     add_direct,
     admin_router,
     constraint_router,
@@ -131,6 +132,7 @@ class _Routes:
         for router in (
             admin_router(models, bodies),
             worker_router(models, bodies),
+            adapter_router(models, bodies, self.log),
             debug_router(self.requests),
             constraint_router(models, bodies, self.log, processes=processes),
         ):

@@ -28,6 +28,14 @@ from .base import (
     Worker,
     WorkerError,
 )
+from .lora_adapters import (
+    MAX_NAME_CHARS,
+    MAX_PATH_CHARS,
+    AdapterHost,
+    AdapterOutcome,
+    is_adapter_name,
+    is_adapter_path,
+)
 from .stop_strings import StopStrings
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ Not here         text (the engine's parser makes it from ids), retries, balancin
                  app's).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -33,8 +33,9 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 #: "protocol": a violation of the protocol; "truncated": the stream ended without a finish reason;
 #: "aborted": ended from outside or by the model; "diverged": tokens that the grammar does not
 #: allow; "overrun": tokens beyond the limit or a stop token; "transfer": the keys and values did
-#: not pass between the halves of a generation, whichever is to blame; "internal": a fault in this
-#: process, for which no worker is to blame
+#: not pass between the halves of a generation, whichever is to blame; "adapter": it does not have
+#: the LoRA adapter that it named; "internal": a fault in this process, for which no worker is to
+#: blame
 FailureReason = Literal[
     "refused",
     "connection",
@@ -48,6 +49,7 @@ FailureReason = Literal[
     "diverged",
     "overrun",
     "transfer",
+    "adapter",
     "internal",
 ]
 #: which half of generations a server runs: it fills the KV cache and chooses the first token, or it
@@ -359,7 +361,8 @@ class Worker(Protocol):
     startup, ``model`` is the model's id. ``supported_sampling`` names the SamplingOptions that the
     worker supports; it may ignore all others. ``max_model_len`` is the model's context in tokens,
     prompt and answer together; None: unlimited, or not known yet. ``sees_images``: the model is
-    known to see images; the worker takes no generation with images otherwise.
+    known to see images; the worker takes no generation with images otherwise. ``adapters``: the
+    LoRA adapters that it is known to have, by name, each with the place of its files there.
     """
 
     name: str
@@ -372,6 +375,9 @@ class Worker(Protocol):
 
     @property
     def sees_images(self) -> bool | None: ...
+
+    @property
+    def adapters(self) -> Mapping[str, str]: ...
 
     async def start(self) -> None:
         """Prepare for requests. A remote worker that is down is no error: ``health`` reports it."""

@@ -21,7 +21,8 @@ Threads          everything on the event loop, which gets its turn after every b
 import asyncio
 import math
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
+from types import MappingProxyType
 
 from engine import Compiler, EngineError
 
@@ -83,6 +84,7 @@ class NoiseWorker:
     supported_sampling = frozenset([*SHAPING, "min_tokens", "ignore_eos", "logprobs"])
     max_model_len: int | None = None
     sees_images = True
+    adapters: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self,

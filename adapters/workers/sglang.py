@@ -13,6 +13,7 @@ Logprobs         without ``--incremental-streaming-output``, each event of a ser
 Images           the server replaces the one placeholder of each by its tokens. A server whose model
                  sees no images leaves them out silently, so it is asked only if it says that its
                  model does, and its count of the prompt's tokens must show that it did.
+Adapters         a server is asked for those that it lists (sglang_adapters).
 Stop strings     searched here in the tokens' bytes, and also sent, so that the server stops.
 Not here         retries, balancing and deadlines of answers (the app's), JSON and its errors
                  (sglang_wire, sglang_errors), whether a server fits (sglang_health), its ranks and
@@ -30,7 +31,9 @@ from urllib.parse import urlsplit
 
 from .base import SHAPING, Bootstrap, Generation, Half, Health, Receive, WorkerError
 from .http_client import CONNECT_S, HttpClient
+from .lora_adapters import AdapterOutcome
 from .plugin_versions import refused_specs
+from .sglang_adapters import SGLangAdapters
 from .sglang_health import BOOTSTRAP_PORT, bootstrap_port_of, context_of, json_object, judged
 from .sglang_run import SGLangRun
 from .sglang_scheduling import priority_sign_of, ranks_of, separation_trouble
@@ -94,6 +97,7 @@ class SGLangWorker:
         self.client = client or HttpClient(base, headers, connect_seconds=connect_seconds, tls=tls)
         self.tokens = tokens
         self.stop_token_ids: Sequence[int] = tuple(stop_token_ids)
+        self._adapters = SGLangAdapters(self.client)
         self._grammar_backend = grammar_backend
         self._plugin = dict(plugin or {})
         self._release = release
@@ -121,11 +125,26 @@ class SGLangWorker:
         """Return where a decode server meets this prefill server for a generation."""
         return Bootstrap(self._bootstrap_host, self._bootstrap_port, room)
 
-    def refused(self, error: WorkerError) -> WorkerError | None:
-        """Return the error of a server that reads specs of another version; None: it is another
-        one.
+    @property
+    def adapters(self) -> Mapping[str, str]:
+        return self._adapters.known
+
+    async def load_adapter(self, name: str, path: str, *, pinned: bool) -> AdapterOutcome:
+        return await self._adapters.load(name, path, pinned=pinned)
+
+    async def unload_adapter(self, name: str) -> AdapterOutcome:
+        return await self._adapters.unload(name)
+
+    def refused(self, error: WorkerError, adapter: str | None) -> WorkerError | None:
+        """Return the error of a server that reads specs of another version, or misses an adapter
+        that the generation does not name; None: it is another one. ``adapter``: of the generation.
         """
-        return refused_specs(error, self._plugin, self._release)
+        if error.reason != "adapter":
+            return refused_specs(error, self._plugin, self._release)
+        if adapter is None:
+            return WorkerError(502, error.message, reason="protocol")
+        self._adapters.lost(adapter)
+        return None
 
     def abort(self, rid: str) -> None:
         """Abort a request at the server, in a task of its own."""
@@ -153,6 +172,7 @@ class SGLangWorker:
         if not isinstance(info, dict):
             return Health(False, f"/server_info answers {status}, and no JSON object")
         self.sees_images = info.get("allow_auto_truncate") is not True and await self._has_vision()
+        await self._adapters.check(info, read_s=SHORT_S)
         return self._judge(info)
 
     def _judge(self, info: Mapping[str, Any]) -> Health:
@@ -163,6 +183,8 @@ class SGLangWorker:
         self.priority_sign = priority_sign_of(info)
         facts: dict[str, Any] = {"sees_images": self.sees_images}
         facts["priorities"] = self.priority_sign != 0
+        if info.get("enable_lora") is True:
+            facts["adapters"] = len(self.adapters)
         if self._half == "prefill":
             self._bootstrap_port = bootstrap_port_of(info)
             facts["bootstrap"] = f"{self._bootstrap_host}:{self._bootstrap_port}"

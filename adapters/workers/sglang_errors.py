@@ -84,6 +84,10 @@ def _too_long(match: re.Match[str]) -> WorkerError:
     return PromptTooLong(int(match["got"]), int(match["limit"]))
 
 
+def _no_adapter(match: re.Match[str]) -> WorkerError:
+    return WorkerError(503, _told(match[0].partition("\n")[0]), reason="adapter")
+
+
 def _less_room(match: re.Match[str]) -> WorkerError:
     return LessRoom(int(match["limit"]) - int(match["got"]))
 
@@ -136,6 +140,16 @@ _REFUSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkerError]],
         _bad_image,
     ),
     (re.compile(r"routed_dp_rank=-?\d{1,9} out of range"), _rank_gone),
+    (
+        # unknown; gone between two steps; a server without LoRA; evicted, and its files are gone
+        re.compile(
+            r"(?:Got LoRA adapter that has never been loaded: "
+            r"|The following requested LoRA adapters are not loaded: "
+            r"|LoRA adapter '.{0,200}' was requested, but LoRA is not enabled"
+            r"|Failed to implicitly load LoRA adapter ).{0,500}"
+        ),
+        _no_adapter,
+    ),
     (
         re.compile(r"Image count (?P<got>\d{1,9}) exceeds limit (?P<limit>\d{1,9}) per request"),
         _too_many_images,

@@ -11,7 +11,7 @@ Not here         the connection (http_client), the JSON (sglang_wire), the serve
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
@@ -50,11 +50,16 @@ class Server(Protocol):
     @property
     def sees_images(self) -> bool | None: ...
 
+    @property
+    def adapters(self) -> Mapping[str, str]: ...
+
     def abort(self, rid: str) -> None:
         """Abort a request in a task of its own."""
 
-    def refused(self, error: WorkerError) -> WorkerError | None:
-        """Return the error of a server that reads other specs; None: it is another one."""
+    def refused(self, error: WorkerError, adapter: str | None) -> WorkerError | None:
+        """Return the error of a server that reads other specs, or misses an adapter that is not
+        ``adapter``, the generation's; None: it is another one.
+        """
 
 
 class SGLangRun(TextRun):
@@ -129,7 +134,9 @@ class SGLangRun(TextRun):
         except WorkerError as error:
             if server.is_closed and error.reason in ("connection", "protocol"):
                 raise shutting_down() from error
-            refused = server.refused(error)
+            asked = self._generation
+            refused = server.refused(error, None if asked is None else asked.lora)
+            del asked
             try:
                 if refused is not None:
                     raise refused from error
@@ -151,11 +158,16 @@ class SGLangRun(TextRun):
         """Return the request. Neither it nor a variable keeps its body while the answer streams."""
         server, generation = self._server, self._asked
         trace, encode = generation.traceparent, self._encoder(generation, rid)
+        content = encode() if _is_short(generation) else await _in_thread(encode)
+        if generation.lora is not None and generation.lora not in server.adapters:
+            # unloaded since this server was chosen: asked for, it would be loaded again
+            message = f"the server no longer has the adapter {generation.lora!r}"
+            raise WorkerError(503, message, reason="adapter")
         exchange = server.client.begin(
             "POST",
             "/generate",
             self,
-            content=encode() if _is_short(generation) else await _in_thread(encode),
+            content=content,
             headers=NO_HEADERS if trace is None else {"traceparent": trace},
         )
         reader = StreamReader(generation, server.tokens, server.stop_token_ids)

@@ -19,9 +19,10 @@ Not here         downloads (``model_dir`` is a directory), batching, several GPU
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -59,6 +60,7 @@ class TransformersWorker:
     """
 
     name = "transformers"
+    adapters: Mapping[str, str] = MappingProxyType({})
     #: Not stop_token_ids: such a token would end an answer where its grammar does not
     supported_sampling = frozenset([*SAMPLER_OPTIONS, "min_tokens", "ignore_eos", "logprobs"])
 

@@ -15,6 +15,8 @@ class Client:
     ``id`` tells clients apart: the beginning of the key's digest, "jwt-" and a digest of issuer and
     subject, or an address. ``name`` is for people: the key's name, "jwt:" and the subject, or "".
     ``models`` are the model ids that the client may use, ``max_running`` its generations at once.
+    A model's id does not include its LoRA adapters, which may know what the model does not: each
+    has an id of its own, MODEL:ADAPTER, and MODEL:* stands for all of them.
     """
 
     id: str
@@ -30,5 +32,10 @@ class Client:
         """The priority as a number: 1, 0 or -1. Larger ones go first."""
         return 1 - PRIORITIES.index(self.priority)
 
-    def may_use(self, model: str) -> bool:
-        return self.models is None or model in self.models
+    def may_use(self, model: str, adapter: str | None = None) -> bool:
+        """Whether it may use a model by its name, or an adapter of it."""
+        if self.models is None:
+            return True
+        if adapter is None:
+            return model in self.models
+        return f"{model}:{adapter}" in self.models or f"{model}:*" in self.models

@@ -1,5 +1,6 @@
 """HTTP routes, keys, request bodies, error answers, request ids."""
 
+from .adapter_routes import adapter_router
 from .admin_routes import admin_router
 from .answering import Answering, generation_router
 from .arriving_bodies import ArrivingBodies

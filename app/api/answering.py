@@ -24,6 +24,7 @@ from ..server import Comments, Disconnected, EventStream, Pulled, run_until_disc
 from ..service import (
     AnswerStream,
     BackgroundResponses,
+    NamedModel,
     RequestContext,
     ServedModel,
     ServedModels,
@@ -64,7 +65,7 @@ class Answering:
     async def answer(
         self,
         surface: Surface[Body],
-        model: ServedModel,
+        named: NamedModel,
         body: Body,
         *,
         size: int,
@@ -75,12 +76,17 @@ class Answering:
 
         ``size``: bytes of the body.
         """
+        model = named.model
         # for the log line of the request
         structlog.contextvars.bind_contextvars(model=model.name)
         exchange, service = exchange_of(request), surface.service(model)
         record = exchange.record
-        record.model, record.is_stream = model.name, bool(body.stream)
-        context = exchange.context(model.name, size)
+        record.model, record.adapter, record.is_stream = (
+            model.name,
+            named.adapter,
+            bool(body.stream),
+        )
+        context = exchange.context(named.id, size, named.adapter)
         if body.runs_in_background and isinstance(body, ResponseRequest):
             return await self._begin_run(model, body, context, ticket, exchange)
 
@@ -122,7 +128,13 @@ class Answering:
     ) -> Response:
         """Begin a response in the background, which has a record of its own. Raises ApiError."""
         asked = exchange.record
-        record = RequestRecord(asked.id, asked.key, model=model.name, is_stream=asked.is_stream)
+        record = RequestRecord(
+            asked.id,
+            asked.key,
+            model=model.name,
+            adapter=asked.adapter,
+            is_stream=asked.is_stream,
+        )
         record.ignored += asked.ignored
         with self.background.slot(exchange.client.id) as at_end:
             begun = await model.responses.background(body, replace(context, record=record))
@@ -199,11 +211,11 @@ def _route(
         ticket = await answering.begin(exchange, request)
         body, size = await bodies.read(surface.body, request)
         ticket.count_off(exchange.media_bytes)
-        model = models.usable(body.model, exchange.client)
+        named = models.usable(body.model, exchange.client)
         # before the wait for a turn, since it bounds the number of choices
         body.check()
         return await answering.answer(
-            surface, model, body, size=size, ticket=ticket, request=request
+            surface, named, body, size=size, ticket=ticket, request=request
         )
 
     return create

@@ -69,14 +69,15 @@ class Exchange:
         self._client = client
         self.record.key = client.name
 
-    def context(self, model: str, size: int) -> RequestContext:
-        """Return the context of a use case. ``model``: its name; ``size``: bytes of the body."""
+    def context(self, model: str, size: int, adapter: str | None = None) -> RequestContext:
+        """Return the context of a use case. ``model``: its id; ``size``: bytes of the body."""
         return RequestContext(
             client=self.client.id,
             priority=self.client.urgency,
             model=model,
             size=size,
             record=self.record,
+            adapter=adapter,
         )
 
     def name_ignored(self) -> None:

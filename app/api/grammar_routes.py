@@ -48,7 +48,7 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def check(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(CheckRequest, request)
         client = exchange_of(request).client
-        service = models.usable(asked.model, client).checks
+        service = models.usable(asked.model, client).model.checks
         report = service.check(asked.schema_, client.id, strict=bool(asked.strict))
         return JSONResponse(await until_client_leaves(report, request))
 
@@ -56,7 +56,7 @@ def grammars_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def explain(request: Request) -> JSONResponse:
         asked, size = await bodies.read(ExplainRequest, request)
         client = exchange_of(request).client
-        service = models.usable(asked.model, client).explanations
+        service = models.usable(asked.model, client).model.explanations
         return JSONResponse(
             await until_client_leaves(service.explain(asked, size, client.id), request)
         )

@@ -26,8 +26,8 @@ async def used(
     """
     asked, size = await bodies.read(kind, request)
     exchange = exchange_of(request)
-    model = models.usable(asked.model, exchange.client)
-    work = use(model)(asked, exchange.context(model.name, size))
+    named = models.usable(asked.model, exchange.client)
+    work = use(named.model)(asked, exchange.context(named.id, size, named.adapter))
     answer = await until_client_leaves(work, request)
     exchange.name_ignored()
     return answer

@@ -27,9 +27,10 @@ from ..service import (
     MessagesModelList,
     MetricsText,
     Model,
+    ModelFacts,
     ModelList,
+    NamedModel,
     Readiness,
-    ServedModel,
     ServedModels,
     Version,
 )
@@ -97,31 +98,35 @@ def _ready(number: str) -> dict[str, Any]:
 
 
 def models_router(models: ServedModels, created: int) -> APIRouter:
-    """Return /v1/models and /v1/models/{id}; an alias shows the card of its model.
+    """Return /v1/models and /v1/models/{id}; an alias shows the card of its model or adapter.
 
     A key sees the models that it may use.
     """
     router = APIRouter()
 
-    def card(model: ServedModel) -> Model:
+    def card(named: NamedModel, facts: ModelFacts) -> Model:
+        model = named.model
         length: ContextLength = {}
         if model.pool.max_model_len is not None:
             length = {"max_model_len": model.pool.max_model_len}
         return {
-            "id": model.name,
+            "id": named.id,
             "object": "model",
             "created": created,
             "owned_by": "switchyard",
-            "aliases": [*model.settings.aliases],
-            **model.described(),
+            "root": named.adapter or model.name,
+            "parent": None if named.adapter is None else model.name,
+            "aliases": named.aliases,
+            **facts,
             **length,
         }
 
-    def messages_card(model: ServedModel) -> MessagesModel:
+    def messages_card(named: NamedModel) -> MessagesModel:
+        model = named.model
         return {
             "type": "model",
-            "id": model.name,
-            "display_name": model.name,
+            "id": named.id,
+            "display_name": named.id,
             "created_at": datetime.fromtimestamp(created, UTC).isoformat().replace("+00:00", "Z"),
             "lifecycle": "active",
             "max_input_tokens": model.pool.max_model_len,
@@ -129,21 +134,30 @@ def models_router(models: ServedModels, created: int) -> APIRouter:
         }
 
     @router.get("/v1/models", **_MODELS)
-    async def all_models(request: Request) -> ModelList | MessagesModelList:
+    async def all_models(request: Request) -> JSONResponse:
+        """Without FastAPI's validation of the answer: 2,000 adapters would take four times as
+        long.
+        """
         usable = models.all_usable(exchange_of(request).client)
         if ANTHROPIC_HEADER not in request.headers:
-            return {"object": "list", "data": [card(model) for model in usable]}
-        return {
-            "data": [messages_card(model) for model in usable],
+            facts = {model.name: model.described() for model in models}
+            cards = [card(named, facts[named.model.name]) for named in usable]
+            listed: ModelList = {"object": "list", "data": cards}
+            return JSONResponse(listed)
+        found: MessagesModelList = {
+            "data": [messages_card(named) for named in usable],
             "has_more": False,
-            "first_id": usable[0].name if usable else None,
-            "last_id": usable[-1].name if usable else None,
+            "first_id": usable[0].id if usable else None,
+            "last_id": usable[-1].id if usable else None,
         }
+        return JSONResponse(found)
 
     @router.get("/v1/models/{name:path}", **_MODEL)
     async def one_model(name: str, request: Request) -> Model | MessagesModel:
-        model = models.usable(name, exchange_of(request).client)
-        return messages_card(model) if ANTHROPIC_HEADER in request.headers else card(model)
+        named = models.usable(name, exchange_of(request).client)
+        if ANTHROPIC_HEADER in request.headers:
+            return messages_card(named)
+        return card(named, named.model.described())
 
     return router
 

@@ -37,7 +37,7 @@ def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def tokenize(request: Request) -> Response:
         asked, size = await bodies.read(TokenizeRequest, request)
         client = exchange_of(request).client
-        service = models.usable(asked.model, client).tokenizing
+        service = models.usable(asked.model, client).model.tokenizing
         answer = await until_client_leaves(service.tokenize(asked, size, client.id), request)
         return Response(answer, media_type="application/json")
 
@@ -45,7 +45,7 @@ def tokenize_router(models: ServedModels, bodies: BodyReader) -> APIRouter:
     async def detokenize(request: Request) -> JSONResponse:
         asked, size = await bodies.read(DetokenizeRequest, request)
         client = exchange_of(request).client
-        service = models.usable(asked.model, client).tokenizing
+        service = models.usable(asked.model, client).model.tokenizing
         answer = await until_client_leaves(service.detokenize(asked, size, client.id), request)
         return JSONResponse(answer)
 

@@ -36,7 +36,14 @@ from ..settings import GatewaySettings, ModelSettings
 from ..state import ConversationStore, ResponseStore, RunStore
 from ..version import version
 from .engines import Engine
-from .workers import backend_of, by_rank, by_worker, make_pool, make_workers
+from .workers import (
+    backend_of,
+    by_rank,
+    by_worker,
+    make_pool,
+    make_workers,
+    workers_of_adapters,
+)
 
 #: returns the tokenizer of a source and a format; see ``load_tokenizer``
 Load = Callable[[str | None, str], Tokenizer]
@@ -130,12 +137,8 @@ def make_model(
         tokenizer=tokenizer,
         workers=workers,
         pool=pool,
-        chat=ChatService(
-            generation, model=model.served_model, system_fingerprint=system_fingerprint
-        ),
-        completions=CompletionService(
-            generation, model=model.served_model, system_fingerprint=system_fingerprint
-        ),
+        chat=ChatService(generation, system_fingerprint=system_fingerprint),
+        completions=CompletionService(generation, system_fingerprint=system_fingerprint),
         responses=ResponsesService(
             generation,
             shared.state,
@@ -143,7 +146,7 @@ def make_model(
             shared.seal,
             on_unstored=shared.metrics.responses_unstored.inc,
         ),
-        messages=MessagesService(generation, shared.seal, model=model.served_model),
+        messages=MessagesService(generation, shared.seal),
         tokenizing=TokenizeService(
             generation, tokenizer=tokenizer, pool=pool, offload=shared.offload
         ),
@@ -214,6 +217,10 @@ def _export(shared: Shared, model: ModelSettings, tokenizer: Tokenizer, pool: Po
         text = "Whether a prefill worker is healthy, not ejected and not draining, by worker"
         available = partial(by_worker, pool.prefill, attrgetter("available"))
         watch("prefill_workers_available", text, available, across="livemin", model=name)
+    if model.adapters:
+        text = "Available workers with an adapter that a setting names"
+        counted = partial(workers_of_adapters, model, pool)
+        watch("adapter_workers", text, counted, across="livemin", model=name)
     shared.metrics.describe(
         model.served_model,
         version=version(),

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -206,4 +207,13 @@ def by_rank(pool: Pool) -> dict[str, int]:
         for n, member in enumerate(pool.members)
         for seat in member.seats
         if seat.rank is not None
+    }
+
+
+def workers_of_adapters(settings: ModelSettings, pool: Pool) -> dict[str, int]:
+    """Return for each adapter that a setting names the number of available workers that have it."""
+    available = [member for member in chain(*pool.sides) if member.available]
+    return {
+        name: sum(member.has_adapter(name) for member in available)
+        for name in dict.fromkeys(settings.adapters.values())
     }

@@ -1,5 +1,5 @@
 """A model: its tokenizer and chat template, and for each worker the compile of a tool, an answer,
-an image, and its scheduling.
+an image, and its scheduling; then its LoRA adapters.
 """
 
 import asyncio
@@ -16,7 +16,8 @@ from ..observability import Logger, Metrics, RequestRecord
 from ..pool import Member
 from ..protocol import ChatRequest
 from ..service import RequestContext, ServedModel
-from ..settings import GatewaySettings, ModelSettings, SettingError, Settings
+from ..settings import GatewaySettings, ModelNames, ModelSettings, SettingError, Settings
+from .adapters import examine_adapters
 from .finding import Finding
 from .images import examine_images
 from .scheduling import examine_priorities, examine_ranks, examine_salts
@@ -64,6 +65,8 @@ async def examine_model(
         for finding in _conversation(served, place):
             yield finding
         async for finding in _workers(settings.gateway, served, place):
+            yield finding
+        async for finding in examine_adapters(ModelNames(settings.models), served):
             yield finding
     except SettingError as error:
         for sentence in error.sentences:

@@ -2,7 +2,7 @@
 
 Invariants   I1 every label has few values, whatever clients send: methods and routes come from
                 closed sets, models are the configured names, keywords beyond ``MAX_KEYWORDS``
-                are "other".
+                are "other", as adapters of a model beyond ``MAX_ADAPTERS``.
              I2 with several processes, GET /metrics of each has the numbers of all. Counters of a
                 process that has ended stay in its file, which the next process of its number
                 continues; its gauges are removed.
@@ -41,6 +41,8 @@ TokenKind = Literal["prompt", "completion", "cached", "reasoning"]
 METHODS = frozenset(HTTPMethod)
 #: distinct values of the label ``keyword``; JSON Schema has about 60 keywords
 MAX_KEYWORDS = 100
+#: distinct values of the label ``adapter`` for each model: workers load and unload adapters
+MAX_ADAPTERS = 100
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5)
@@ -134,6 +136,11 @@ class Metrics:
             "e2e_request_latency", "Request to last token, if there was one", "model"
         )
         self.tokens = self._counter("tokens", "Tokens read and written", "model", "kind")
+        adapter = ("model", "adapter")
+        self.adapter_answers = self._counter("adapter_answers", "Answers by LoRA adapter", *adapter)
+        self.adapter_tokens = self._counter(
+            "adapter_tokens", "Tokens read and written, by LoRA adapter", *adapter, "kind"
+        )
         self.finished = self._counter(
             "choices_finished", "Choices by finish reason", "model", "reason"
         )
@@ -297,6 +304,7 @@ class ModelMetrics:
         self._token = metrics.token_seconds.labels(model)
         self._answer = metrics.answer_seconds.labels(model)
         self._tokens: dict[TokenKind, Counter] = {}
+        self._adapters: set[str] = set()
         self._finished: dict[str, Counter] = {}
         self.stream_errors = metrics.stream_errors
 
@@ -321,6 +329,18 @@ class ModelMetrics:
             self._token.observe(seconds)
         self.tokens("cached", record.cached_tokens)
         self.tokens("reasoning", record.reasoning_tokens)
+        if record.adapter is not None:
+            self._adapter_answered(record.adapter, record)
+
+    def _adapter_answered(self, name: str, record: RequestRecord) -> None:
+        """Count an answer of an adapter, and its tokens."""
+        if name not in self._adapters and len(self._adapters) >= MAX_ADAPTERS:
+            name = "other"
+        self._adapters.add(name)
+        self._metrics.adapter_answers.labels(self._model, name).inc()
+        tokens = self._metrics.adapter_tokens
+        tokens.labels(self._model, name, "prompt").inc(record.prompt_tokens)
+        tokens.labels(self._model, name, "completion").inc(record.completion_tokens)
 
     def left_out(self, record: RequestRecord) -> None:
         """Count the parts of a request that are left out."""

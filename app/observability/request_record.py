@@ -3,8 +3,9 @@
 The record begins with the request's headers; each layer adds what it learns.
 
 Invariants   I1 it has names and numbers, never text of a client: ``model`` is a configured name,
-                ``error`` one of our codes. Only ``id`` may be the client's: short and printable.
-                ``key`` may be the subject of a token: signed by the issuer, escaped to ASCII.
+                ``adapter`` one that a worker or a setting has, ``error`` one of our codes. Only
+                ``id`` may be the client's: short and printable. ``key`` may be the subject of a
+                token: signed by the issuer, escaped to ASCII.
 Threads      the event loop only.
 """
 
@@ -47,12 +48,14 @@ class Attempt:
 
 
 class RequestFacts(TypedDict, total=False):
-    """The known facts of a request; unknown ones are absent. ``key``: the name of its
-    API key; ``token_ms``: the mean of the tokens after the first; ``ignored``: parts that were
-    left out; ``workers``: those asked, in order; ``error``: the code of the error that ended it.
+    """The known facts of a request; unknown ones are absent. ``adapter``: the LoRA adapter that
+    answers; ``key``: the name of its API key; ``token_ms``: the mean of the tokens after the first;
+    ``ignored``: parts that were left out; ``workers``: those asked, in order; ``error``: the code
+    of the error that ended it.
     """
 
     model: str
+    adapter: str
     key: str
     stream: bool
     queue_ms: float
@@ -86,6 +89,7 @@ class RequestRecord:
     key: str = ""
     started: float = field(default_factory=time.perf_counter)
     model: str | None = None
+    adapter: str | None = None
     is_stream: bool = False
     phase: Phase = "reading"
     queued_at: float | None = None
@@ -147,6 +151,7 @@ class RequestRecord:
         first = None if self.first_token_at is None else self.first_token_at - self.started
         facts: dict[str, Any] = {
             "model": self.model,
+            "adapter": self.adapter,
             "key": self.key or None,
             "stream": None if self.model is None else self.is_stream,
             "queue_ms": milliseconds(self.queue_s),

@@ -235,6 +235,7 @@ def _gen_ai(record: RequestRecord, route: str) -> dict[str, Any]:
         "gen_ai.operation.name": "text_completion" if route == "/v1/completions" else "chat",
         "gen_ai.provider.name": "switchyard",
         "gen_ai.request.model": record.model,
+        "switchyard.adapter": record.adapter,
         "gen_ai.request.stream": None if record.model is None else record.is_stream,
         "gen_ai.response.finish_reasons": tuple(record.finish) or None,
         "gen_ai.response.time_to_first_chunk": None if first is None else first - record.started,

@@ -134,6 +134,10 @@ class Member:
         kept = self.seats[:ranks] if len(self.seats) > 1 else ()
         self.seats = (*kept, *(Seat(self, rank) for rank in range(len(kept), ranks)))
 
+    def has_adapter(self, name: str | None) -> bool:
+        """Whether it is known to have a LoRA adapter; each has the model itself (None)."""
+        return name is None or name in self.worker.adapters
+
     def take(self) -> None:
         """Count a generation that begins at one of its seats."""
         self.running += 1

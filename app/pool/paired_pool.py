@@ -73,6 +73,8 @@ class PairedPool(Pool):
         options: of Pool.
     """
 
+    taker = "pair of workers"
+
     def __init__(
         self, workers: Sequence[Worker], *, prefill: Pool, meet: Meet, **options: Any
     ) -> None:
@@ -124,6 +126,19 @@ class PairedPool(Pool):
     def sees_images(self) -> bool:
         return super().sees_images and self.prefill.sees_images
 
+    def has_adapter(self, name: str) -> bool:
+        return super().has_adapter(name) and self.prefill.has_adapter(name)
+
+    @property
+    def adapters(self) -> dict[str, list[Member]]:
+        """Those that workers of both sides have."""
+        decode, prefill = super().adapters, self.prefill.adapters
+        return {name: decode[name] + prefill[name] for name in decode if name in prefill}
+
+    @property
+    def takes_salts(self) -> bool:
+        return super().takes_salts and self.prefill.takes_salts
+
     @property
     def status(self) -> Status:
         both = {super().status, self.prefill.status}
@@ -161,8 +176,7 @@ class PairedPool(Pool):
                 if len(asked.refusals) >= OPINIONS:
                     raise error
             if error is None:
-                what = "images" if asked.generation.images else "requests"
-                raise WorkerError(503, f"no pair of workers takes {what}", reason="unavailable")
+                raise self._untaken(asked.generation)
             raise verdict(error, asked.refusals)
         finally:
             error = None
@@ -187,9 +201,13 @@ class PairedPool(Pool):
             return False
         if not all(side.left or side.asks_again() for side in asked.sides):
             return False
-        is_free = bool(asked.refusals) or (
-            not any(member.available for member in asked.blamed)
-            and all(any(each.available for each in side.left) for side in asked.sides)
+        is_free = (
+            bool(asked.refusals)
+            or asked.failure == "adapter"
+            or (
+                not any(member.available for member in asked.blamed)
+                and all(any(each.available for each in side.left) for side in asked.sides)
+            )
         )
         is_allowed = is_free or self._budget.spend()
         self._observer.on_retry(is_allowed)
@@ -352,12 +370,13 @@ class _Side:
 
 
 class _AskedPairs:
-    """A generation until a pair begins to answer. ``blamed``: for the last failure."""
+    """A generation until a pair begins to answer. ``failure``: the last one; ``blamed``: for it."""
 
     def __init__(self, decode: _Side, prefill: _Side) -> None:
         self.decode, self.prefill = decode, prefill
         self.sides = decode, prefill
         self.blamed: list[Member] = []
+        self.failure: FailureReason | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -406,7 +425,7 @@ class _AskedPairs:
         to_blame = (
             [(at, error) for at in (at_prefill, at_decode)] if in_doubt else clear or reported
         )
-        self.blamed = [member for (_, member, _), _ in to_blame]
+        self.blamed, self.failure = [member for (_, member, _), _ in to_blame], reason_of(error)
         for (side, member, answers), each in to_blame:
             side.blame(member, each, answers, in_doubt=in_doubt)
         return error

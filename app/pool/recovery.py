@@ -92,6 +92,8 @@ class Recovery:
         if isinstance(error, WorkerError) and reason != "refused":
             facts["reason"] = error.message
         self._observer.warn("attempt failed", **facts)
+        if reason == "adapter":
+            return  # it is not asked for it until a check finds it, and serves all else as before
         is_ripe = member.fail(reason, answers)
         if (is_ripe or self._is_outlier(member)) and not self._is_closed:
             self._eject(member)

@@ -6,6 +6,8 @@ Picking      among the seats of the workers that are healthy, not ejected, not d
              at their bound, the request waits for its turn (slots).
 Images       only workers that see images are asked about a prompt with images: others may answer
              as if it had none. So with salts: others may share its keys and values.
+Adapters     only workers that have a LoRA adapter are asked for it. One that has lost it refuses,
+             which costs no forward pass, and others are asked beyond the retry budget.
 Sampling     a request may use the options that every worker supports, so that the picked worker
              does not decide whether it is refused.
 Retries      a failure before the first output is retried on the other workers, one after another,
@@ -27,7 +29,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 from adapters.workers import (
     SAMPLING_OPTIONS,
@@ -77,6 +79,9 @@ class Pool:
         observer: receives failures, ejections and removals, and logs.
         probe: default: see Recovery.
     """
+
+    #: what takes a generation, in errors
+    taker: ClassVar[str] = "worker"
 
     def __init__(
         self,
@@ -220,6 +225,19 @@ class Pool:
         seeing = [member.worker.sees_images for member in self.members]
         return any(each is not False for each in seeing) or not seeing
 
+    def has_adapter(self, name: str) -> bool:
+        """Whether a worker is known to have a LoRA adapter; it may be down."""
+        return any(member.has_adapter(name) for member in self.members)
+
+    @property
+    def adapters(self) -> dict[str, list[Member]]:
+        """The LoRA adapters that workers are known to have, in the order of their names."""
+        found: dict[str, list[Member]] = {}
+        for member in self.members:
+            for name in member.worker.adapters:
+                found.setdefault(name, []).append(member)
+        return dict(sorted(found.items()))
+
     @property
     def takes_salts(self) -> bool:
         """Whether a worker keeps the KV caches of salts apart, or may do so."""
@@ -281,8 +299,7 @@ class Pool:
                 if len(asked.refusals) == OPINIONS:
                     raise error
             if error is None:
-                what = "images" if asked.generation.images else "requests"
-                raise WorkerError(503, f"no worker takes {what}", reason="unavailable")
+                raise self._untaken(asked.generation)
             raise verdict(error, [refusal for _, refusal in asked.refusals])
         finally:
             error = None
@@ -319,7 +336,7 @@ class Pool:
             return None
         except Exception as raised:
             reason = reason_of(raised)
-            noted.error = reason or "internal"
+            noted.error = asked.failure = reason or "internal"
             if isinstance(raised, WorkerError) and reason == "refused" and not asked.has_begun:
                 asked.refusals.append((member, raised))
             elif reason is not None:
@@ -343,15 +360,23 @@ class Pool:
 
     def _check_room(self, asked: "Asked") -> None:
         """Raise PromptTooLong if no worker's context has room."""
-        got = _length(asked.generation)
-        if self.members and not any(member.has_room(got) for member in self.members):
-            raise PromptTooLong(
-                got, max(member.worker.max_model_len or 0 for member in self.members)
-            )
+        got, adapter = _length(asked.generation), asked.generation.lora
+        members = [member for member in self.members if member.has_adapter(adapter)]
+        if members and not any(member.has_room(got) for member in members):
+            raise PromptTooLong(got, max(member.worker.max_model_len or 0 for member in members))
+
+    def _untaken(self, generation: Generation) -> WorkerError:
+        """Return the error of a generation that no worker can be asked for."""
+        adapter = generation.lora
+        if adapter is not None and not self.has_adapter(adapter):
+            return WorkerError(503, f"no worker has the adapter {adapter!r}", reason="adapter")
+        what = "images" if generation.images else "requests"
+        where = "" if adapter is None else f" for the adapter {adapter!r}"
+        return WorkerError(503, f"no {self.taker} takes {what}{where}", reason="unavailable")
 
     def _candidates(self, asked: "Asked") -> list[Member]:
         got, images = _length(asked.generation), asked.generation.images
-        salt = asked.generation.cache_salt
+        adapter, salt = asked.generation.lora, asked.generation.cache_salt
         return [
             member
             for member in self.members
@@ -360,19 +385,21 @@ class Pool:
             and member.has_room(got)
             and member.sees(images)
             and (salt is None or member.takes_salts)
+            and member.has_adapter(adapter)
         ]
 
     def _may_retry(self, asked: "Asked") -> bool:
         """Return whether another worker is left, and the budget allows to ask it.
 
         A second opinion on a refusal is free: it costs a worker no forward pass, and clients whose
-        requests are refused must not use up the budget. So is a retry that leads from an ejected
-        worker to one in service (retry_budget).
+        requests are refused must not use up the budget. So is one at a worker that has the adapter
+        that another one has lost, and one that leads from an ejected worker to one in service
+        (retry_budget).
         """
         left = self._candidates(asked)
         if not left:
             return False
-        is_free = bool(asked.refusals) or (
+        is_free = bool(asked.refusals or asked.failure == "adapter") or (
             not asked.tried[-1].available and any(member.available for member in left)
         )
         is_allowed = is_free or self._budget.spend()
@@ -398,12 +425,14 @@ class Pool:
 
 class Asked:
     """A generation until a worker begins to answer: then it goes, and with it the prompt, which may
-    have megabytes. ``tried``: the members that were asked; ``refusals``: of some of them.
+    have megabytes. ``tried``: the members that were asked; ``refusals``: of some of them;
+    ``failure``: of the last one.
     """
 
     def __init__(self, generation: Generation) -> None:
         self.tried: list[Member] = []
         self.refusals: list[tuple[Member, WorkerError]] = []
+        self.failure: str | None = None
         self._waiting: Generation | None = generation
 
     @property

@@ -52,7 +52,13 @@ from .messages import (
     PastToolCall,
     ToolMessage,
 )
-from .operator_requests import DrainRequest, ModeRequest, UndrainRequest
+from .operator_requests import (
+    DrainRequest,
+    LoadAdapterRequest,
+    ModeRequest,
+    UndrainRequest,
+    UnloadAdapterRequest,
+)
 from .responses.client_items import (
     CLIENT_CALLS,
     CLIENT_RESULTS,

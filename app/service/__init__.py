@@ -1,5 +1,6 @@
 """Use cases, one class per route: the only modules that know the order of the steps."""
 
+from .adapters import AdapterChange, AdapterList, load, states, unload
 from .background_responses import BackgroundResponses
 from .cache_report import CacheReport, cache_report, shared_count
 from .cache_salts import CacheSalts
@@ -32,7 +33,7 @@ from .pages import ItemPage
 from .prepared_request import BACKEND_HEADER
 from .request_context import RequestContext
 from .responses_service import InputTokens, ResponsesService
-from .served_models import ServedModel, ServedModels
+from .served_models import ModelFacts, NamedModel, ServedModel, ServedModels
 from .stored_responses import ResponseDeleted, StoredResponses
 from .tokenize_service import DetokenizeResponse, TokenizeResponse, TokenizeService
 from .warm_service import GrammarWarmup, WarmService, WarmupResult, totals

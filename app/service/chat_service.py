@@ -18,18 +18,16 @@ from .request_context import RequestContext
 class ChatService:
     """The chat completions of one model."""
 
-    def __init__(
-        self, generation: GenerationService, *, model: str, system_fingerprint: str
-    ) -> None:
+    def __init__(self, generation: GenerationService, *, system_fingerprint: str) -> None:
         self._generation = generation
-        self._envelope = partial(Envelope.new, "chatcmpl", model, system_fingerprint)
+        self._envelope = partial(Envelope.new, "chatcmpl", system_fingerprint=system_fingerprint)
 
     async def complete(self, request: ChatRequest, context: RequestContext) -> Completion:
         """Return a whole completion. Raises ApiError."""
 
         def writer(prepared: PreparedRequest) -> CompletionWriter:
             return CompletionWriter(
-                self._envelope(has_tier=request.service_tier is not None),
+                self._envelope(context.model, has_tier=request.service_tier is not None),
                 prepared.output.tool_choice,
                 prepared.sampling.choices,
                 legacy=is_legacy(request),
@@ -42,7 +40,7 @@ class ChatService:
 
         def writer(prepared: PreparedRequest) -> ChunkWriter:
             return ChunkWriter(
-                self._envelope(has_tier=request.service_tier is not None),
+                self._envelope(context.model, has_tier=request.service_tier is not None),
                 prepared.output.tool_choice,
                 prepared.sampling.choices,
                 include_usage=request.includes_usage,

@@ -21,18 +21,16 @@ from .request_context import RequestContext
 class CompletionService:
     """The text completions of one model."""
 
-    def __init__(
-        self, generation: GenerationService, *, model: str, system_fingerprint: str
-    ) -> None:
+    def __init__(self, generation: GenerationService, *, system_fingerprint: str) -> None:
         self._generation = generation
-        self._envelope = partial(Envelope.new, "cmpl", model, system_fingerprint)
+        self._envelope = partial(Envelope.new, "cmpl", system_fingerprint=system_fingerprint)
 
     async def complete(self, request: CompletionRequest, context: RequestContext) -> Completion:
         """Return a whole completion. Raises ApiError."""
 
         def writer(prepared: PreparedRequest) -> TextWriter:
             echoes = [choice.echo for choice in prepared.choices]
-            return TextWriter(self._envelope(), echoes, prepared.sampling.choices)
+            return TextWriter(self._envelope(context.model), echoes, prepared.sampling.choices)
 
         return await self._generation.complete(partial(common_completion, request), writer, context)
 
@@ -42,7 +40,7 @@ class CompletionService:
         def writer(prepared: PreparedRequest) -> TextChunkWriter:
             echoes = [choice.echo for choice in prepared.choices]
             return TextChunkWriter(
-                self._envelope(),
+                self._envelope(context.model),
                 echoes,
                 prepared.sampling.choices,
                 include_usage=request.includes_usage,

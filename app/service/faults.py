@@ -60,6 +60,9 @@ class Faults:
             return ApiError(error.status, error.message, code="worker_refused")
         self.logger.error("worker failed", status=error.status, reason=error.message)
         headers = {"Retry-After": str(RETRY_AFTER)} if error.status == 503 else None
+        if error.reason == "adapter":
+            message = "No worker has this adapter at the moment."
+            return ApiError(503, message, code="adapter_unavailable", headers=headers)
         message = {
             503: "No worker can take the request at the moment.",
             504: "The model's worker took too long.",

@@ -166,15 +166,16 @@ class GenerationService:
         record.phase, record.backend = "waiting", prepared.constraint.backend
         self.metrics.left_out(record)
         interval = WHOLE_INTERVAL if is_whole and not prepared.sampling.stop else 1
-        return prepared, self._choices(prepared, prompts, record, interval)
+        return prepared, self._choices(prepared, prompts, context, interval)
 
     def _choices(
         self,
         prepared: PreparedRequest,
         prompts: Sequence[PromptTokens],
-        record: RequestRecord,
+        context: RequestContext,
         interval: int,
     ) -> Choices:
+        record = context.record
         on_chunk, total = record.count, sum(len(prompt.ids) for prompt in prompts)
         if len(prompts) > 1:
             # a chunk has the tokens of its own prompt, the record those of all
@@ -186,7 +187,7 @@ class GenerationService:
         return Choices(
             [
                 self._choice(
-                    prepared, choice, prompts[number // each], record, on_chunk, counts, interval
+                    prepared, choice, prompts[number // each], context, on_chunk, counts, interval
                 )
                 for number, choice in enumerate(prepared.choices)
             ],
@@ -357,7 +358,7 @@ class GenerationService:
         prepared: PreparedRequest,
         choice: ChoicePlan,
         prompt: PromptTokens,
-        record: RequestRecord,
+        context: RequestContext,
         on_chunk: Callable[[Chunk], None],
         counts: TokenCounts | None,
         interval: int,
@@ -379,6 +380,7 @@ class GenerationService:
             interval=interval,
             priority=prepared.priority,
             cache_salt=prepared.cache_salt,
+            lora=context.adapter,
         )
         tokens, plan = self.tokenizer.vocabulary.tokens, constraint.format_plan
 
@@ -389,7 +391,7 @@ class GenerationService:
             traced = plan.traced_reader()
             return ChoiceDecoder(parser, traced, stops, tokens, ContentLogprobs(traced, tokens))
 
-        generate = partial(self.pool.generate, generation, on_attempt=record.asked)
+        generate = partial(self.pool.generate, generation, on_attempt=context.record.asked)
         return Choice(generate, decoder, on_chunk, counts)
 
     # -- answers -----------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from typing_extensions import TypedDict
 
 from ..common_form import common_count, common_message
 from ..generation import GenerationRequest
-from ..observability import RequestRecord
 from ..protocol import CountRequest, MessagesRequest
 from ..sealing import Seal
 from ..writers import MessageBlocks, MessageEventWriter, MessageObject, MessageWriter, begun_message
@@ -27,17 +26,16 @@ class TokenCount(TypedDict):
 class MessagesService:
     """The messages of one model."""
 
-    def __init__(self, generation: GenerationService, seal: Seal, *, model: str) -> None:
+    def __init__(self, generation: GenerationService, seal: Seal) -> None:
         self._generation = generation
         self._seal = seal
-        self._model = model
 
     async def complete(self, request: MessagesRequest, context: RequestContext) -> Completion:
         """Return a whole message. Raises ApiError."""
 
         def writer(prepared: PreparedRequest) -> MessageWriter:
             blocks = self._blocks(request, context.client)
-            return MessageWriter(self._begun(prepared, context.record), blocks)
+            return MessageWriter(_begun(prepared, context), blocks)
 
         return await self._generation.complete(self._read(request, context), writer, context)
 
@@ -46,8 +44,7 @@ class MessagesService:
 
         def writer(prepared: PreparedRequest) -> MessageEventWriter:
             blocks = self._blocks(request, context.client)
-            begun = self._begun(prepared, context.record)
-            return MessageEventWriter(begun, blocks, context.record.id)
+            return MessageEventWriter(_begun(prepared, context), blocks, context.record.id)
 
         return await self._generation.stream(self._read(request, context), writer, context)
 
@@ -62,12 +59,13 @@ class MessagesService:
         most = self._generation.settings.max_completion_tokens
         return partial(common_message, request, partial(self._seal.open, context.client), most)
 
-    def _begun(self, prepared: PreparedRequest, record: RequestRecord) -> MessageObject:
-        # by now a worker has counted the tokens of images, unless it is slow
-        tokens = max(record.prompt_tokens, prepared.choices[0].prompt_tokens)
-        return begun_message(self._model, tokens)
-
     def _blocks(self, request: MessagesRequest, client: str) -> MessageBlocks:
         thinking = request.thinking
         omitted = thinking is not None and thinking.display == "omitted"
         return MessageBlocks(partial(self._seal.seal, client), shows_thoughts=not omitted)
+
+
+def _begun(prepared: PreparedRequest, context: RequestContext) -> MessageObject:
+    # by now a worker has counted the tokens of images, unless it is slow
+    tokens = max(context.record.prompt_tokens, prepared.choices[0].prompt_tokens)
+    return begun_message(context.model, tokens)

@@ -20,12 +20,14 @@ class ContextLength(TypedDict, total=False):
 
 
 class Model(ModelFacts, ContextLength):
-    """A served model."""
+    """A served model, or a LoRA adapter of one."""
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
+    root: Annotated[str, Field(description="The adapter's name at the workers, or the id.")]
+    parent: Annotated[str | None, Field(description="The model of an adapter.")]
     aliases: list[str]
 
 

@@ -12,8 +12,9 @@ from ..observability import RequestRecord
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
     """``client``: its id. ``priority``: of its key, in the queues of workers: larger ones go first.
-    ``model``: the served name. ``size``: bytes of the body, and of the conversation that it
-    continues.
+    ``model``: the id that answers show. ``size``: bytes of the body, and of the conversation that
+    it continues. ``adapter``: the LoRA adapter that answers, by the name that workers have for it;
+    None: the model itself.
     """
 
     client: str
@@ -21,3 +22,4 @@ class RequestContext:
     model: str
     size: int
     record: RequestRecord
+    adapter: str | None = None

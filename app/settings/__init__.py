@@ -11,4 +11,5 @@ for a model is then an error.
 from .error import PREFIX, SettingError
 from .gateway import MAX_IMAGES, MAX_JSON_VALUES, GatewaySettings, is_loopback
 from .model import ConstraintMode, ModelSettings, PolicyName, StrictProfile, UnenforcedStrict
+from .model_names import ModelNames, id_of
 from .reading import Settings, read_settings

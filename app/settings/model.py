@@ -26,6 +26,8 @@ from pydantic import (
 )
 
 from adapters.formats import FORMATS, LayoutName, SchemaStyle
+from adapters.workers import MAX_NAME_CHARS as MAX_ADAPTER_CHARS
+from adapters.workers import is_adapter_name
 
 from ..files import read_text
 from .error import Places, SettingError
@@ -37,6 +39,8 @@ IN_PROCESS: Final = ("noise", "transformers")
 DNS_SCHEME: Final = "dns+http"
 #: characters of a name or alias: an error about a model shows as many
 MAX_NAME_CHARS: Final = 200
+#: adapters that a setting names
+MAX_ADAPTERS: Final = 2_000
 #: the largest bound of the engine
 MAX_BOUND: Final = 1_000_000
 #: bytes of a file with a key; a larger file is a mistake
@@ -93,6 +97,9 @@ class ModelSettings(BaseModel):
     """model id for clients; default: the last part of `model`, or `noise`"""
     aliases: tuple[Name, ...] = ()
     """further ids that clients may use; answers show the name"""
+    adapters: Annotated[dict[Name, str], Field(max_length=MAX_ADAPTERS)] = {}
+    """LoRA adapters that SGLang servers must have, by the ids that clients may use: `legal=law`;
+    others are served while a server has them, see [LoRA adapters](workers.md#lora-adapters)"""
     tokenizer: str | None = None
     """folder or name of the tokenizer; default: `model`"""
     format: str = "auto"
@@ -254,6 +261,17 @@ class ModelSettings(BaseModel):
             raise ValueError(f"names {twice!r} twice")
         return value
 
+    @field_validator("adapters")
+    @classmethod
+    def _usable_adapters(cls, value: dict[str, str]) -> dict[str, str]:
+        for alias, name in value.items():
+            if not is_adapter_name(name):
+                raise ValueError(
+                    f"{alias!r}: an adapter's name must have 1 to {MAX_ADAPTER_CHARS} printable "
+                    f"characters without spaces around them, and not be '*'; got {name!r:.200}"
+                )
+        return value
+
     @field_validator("worker_api_key")
     @classmethod
     def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -278,6 +296,8 @@ class ModelSettings(BaseModel):
             self._check_prefill_workers()
         elif self.prefill_bootstrap_hosts:
             raise ValueError("`prefill_bootstrap_hosts` needs `prefill_workers`")
+        if kind != "sglang" and self.adapters:
+            raise ValueError("`adapters` need SGLang servers in `workers`")
         if self.thinking_token_budget is not None and self.grammar_backend != "switchyard":
             raise ValueError(
                 f"`grammar_backend`={self.grammar_backend} cannot enforce `thinking_token_budget`"

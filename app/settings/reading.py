@@ -4,7 +4,8 @@
     environment or configuration file  ->  ModelSettings, one or several
 
 Invariants   I1 every mistake is a sentence of a SettingError, never a traceback.
-             I2 names and aliases of models are distinct.
+             I2 names and aliases of models and of their adapters are distinct, and the id of an
+                adapter that a setting names means that adapter.
 """
 
 import os
@@ -20,6 +21,7 @@ from .config_file import read_config_file
 from .error import PREFIX, Places, SettingError, reason_of, variable_of
 from .gateway import GatewaySettings
 from .model import ModelSettings
+from .model_names import ALL_ADAPTERS, ModelNames, id_of
 
 #: variables with the prefix for other readers: the SGLang plug-in, Compose, the project's tests,
 #: and the links of a Kubernetes service whose name begins with "switchyard"
@@ -32,6 +34,8 @@ _OF_MODELS: Final = {variable_of(name): name for name in ModelSettings.model_fie
 _OF_GATEWAY: Final = tuple(f"{PREFIX}{name.upper()}" for name in GatewaySettings.model_fields)
 #: settings of a model that a variable separates by commas
 _LISTS: Final = ("workers", "prefill_workers", "prefill_bootstrap_hosts", "aliases")
+#: the same, of pairs
+_TABLES: Final = ("adapters",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +118,27 @@ def _only_model(variables: Mapping[str, Any]) -> ModelSettings:
         if isinstance(values.get(name), str):
             parts = (part.strip() for part in values[name].split(","))
             values[name] = tuple(part for part in parts if part)
+    for name in _TABLES:
+        if isinstance(values.get(name), str):
+            values[name] = _table(variable_of(name), values[name])
     try:
         return ModelSettings.model_validate(values)
     except ValidationError as error:
         raise _explained(error, variable_of) from None
+
+
+def _table(variable: str, text: str) -> dict[str, str]:
+    """Return the pairs of a variable: ``a=b, c=d``. Raises SettingError."""
+    table: dict[str, str] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        key, _, value = (each.strip() for each in part.partition("="))
+        if not value or key in table:
+            raise SettingError(
+                f"{variable}: must be pairs like legal=law, with commas between them and each id "
+                f"once; got {part[:100]!r}"
+            )
+        table[key] = value
+    return table
 
 
 def _explained(error: ValidationError, variable: Callable[[str], str]) -> SettingError:
@@ -133,9 +154,10 @@ def _explained(error: ValidationError, variable: Callable[[str], str]) -> Settin
 
 
 def _check_names(models: Sequence[ModelSettings]) -> None:
-    """Raise SettingError unless each name and alias stands for one model."""
+    """Raise SettingError unless each name and alias stands for one model or adapter."""
     names = [("name", model, model.served_model) for model in models]
     names += [("aliases", model, alias) for model in models for alias in model.aliases]
+    names += [("adapters", model, alias) for model in models for alias in model.adapters]
     models_by_name: dict[str, str] = {}
     mistakes: list[str] = []
     for setting, model, name in names:
@@ -143,8 +165,28 @@ def _check_names(models: Sequence[ModelSettings]) -> None:
             reason = f"{name!r} is a name or alias of the model {models_by_name[name]!r} already"
             mistakes += model.error(setting, reason).sentences
         models_by_name.setdefault(name, model.served_model)
+        if name.endswith(f":{ALL_ADAPTERS}"):
+            reason = f"{name!r} would mean all adapters of a model in the entry of a key"
+            mistakes += model.error(setting, reason).sentences
+    mistakes += _mistaken_adapters(models)
     if mistakes:
         raise SettingError(*mistakes)
+
+
+def _mistaken_adapters(models: Sequence[ModelSettings]) -> list[str]:
+    """Return a sentence for each adapter whose id, or alias, reads as one of another adapter."""
+    names = ModelNames(models)
+    mistakes: list[str] = []
+    for model in models:
+        for alias, adapter in model.adapters.items():
+            meant = (model.served_model, adapter)
+            for each in (alias, id_of(*meant)):
+                read = names.parts(each) if each == alias else names.find(each)
+                if read is not None and read != meant:
+                    shown = f"the model {read[0]!r}" if read[1] is None else f"{id_of(*read)!r}"
+                    reason = f"{each!r} means {shown} and cannot mean the adapter {adapter!r}"
+                    mistakes += model.error("adapters", reason).sentences
+    return mistakes
 
 
 def _check_access(gateway: GatewaySettings, models: Sequence[ModelSettings]) -> None:

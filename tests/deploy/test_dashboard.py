@@ -22,7 +22,7 @@ from tests.redis_server import RedisServer, free_port
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = shutil.which("prometheus")
 #: of HAProxy, of failed workers, refused requests, shadow constraints and fetched images, and
-#: of a cache and of ranks that the noise worker lacks
+#: of a cache, of ranks and of adapters that the noise worker lacks
 UNSEEN = (
     "haproxy_",
     "switchyard_worker_failures",
@@ -31,6 +31,7 @@ UNSEEN = (
     "switchyard_connections_refused",
     "switchyard_admission_refused",
     "switchyard_shadow_",
+    "switchyard_adapter_",
     "switchyard_image_fetch",
     "switchyard_ranks_running",
     'kind="cached"',

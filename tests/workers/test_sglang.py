@@ -182,6 +182,7 @@ def test_where_and_with_which_adapter_a_server_answers_is_sent_if_it_is_set() ->
     place = {"rank": 0, "bootstrap": Bootstrap("10.0.0.1", 8998, (1 << 63) - 1)}
     worker = server.worker()
     worker.separates_salts = True
+    worker._adapters.known = {"law": "/adapters/law"}
     run(collect(worker, ask(lora="law", cache_salt="team", **place)))
     assert {
         "lora_path": "law",

@@ -27,6 +27,25 @@ def test_an_entry_gives_its_client_the_name_the_scope_and_the_limits() -> None:
     assert digest_of("k").hex().startswith(client.id)
 
 
+@pytest.mark.parametrize(
+    ("models", "usable"),
+    [
+        (["m"], ["m"]),
+        (["m:law"], ["m:law"]),
+        (["m:*"], ["m:law", "m:tax"]),
+        (["m", "m:*"], ["m", "m:law", "m:tax"]),
+        (["m:*:law", "*", "m*", "m:"], []),
+        (None, ["m", "m:law", "m:tax", "n:law"]),
+    ],
+)
+def test_an_adapter_needs_an_entry_of_its_own(models: list[str] | None, usable: list[str]) -> None:
+    """The model's does not include what was trained later, perhaps on data of others."""
+    client = parse_entry(entry("k", **({} if models is None else {"models": models}))).client()
+    ids = [("m", None), ("m", "law"), ("m", "tax"), ("n", "law")]
+    shown = [model if adapter is None else f"{model}:{adapter}" for model, adapter in ids]
+    assert [name for name, each in zip(shown, ids, strict=True) if client.may_use(*each)] == usable
+
+
 def test_an_entry_survives_its_text() -> None:
     made = parse_entry(entry("k", expires="2030-01-01T00:00:00+02:00", tokens_per_minute=MAX_LIMIT))
     assert parse_entry(made.as_json()) == made

@@ -14,6 +14,7 @@ from redis import Redis
 from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
 from tests.app.small_tokenizer import TEMPLATE, VISION_TEMPLATE, folder
+from tests.campaigns.adapters.fake import AdapterWorker
 from tests.campaigns.disaggregation.halves import FakeHalf, Rooms
 from tests.campaigns.ranks.fake import RankedWorker
 from tests.campaigns.workers.fake import IMAGE_TOKENS, FakeWorker, Loop
@@ -340,6 +341,31 @@ def test_each_worker_of_a_pair_answers_with_one_of_the_other_side(tokenizer: str
     else:
         assert all(place in found for place in places)
         assert all(worker.answers for worker in everyone)
+
+
+def test_each_adapter_is_asked_once_and_one_that_no_worker_has_is_named(tokenizer: str):
+    from app.conversation.tokenizer import load_tokenizer
+
+    many = [f"a{number}" for number in range(60)]
+    worker = AdapterWorker(load_tokenizer(tokenizer, "auto").vocabulary, *many, "z", "alias")
+    worker.refused.add("a3")
+    loop = Loop()
+    try:
+        loop.run(worker.listen())
+        settings = {"workers": worker.url, "tokenizer": tokenizer, "model_name": "m"}
+        status, found = findings(**settings, adapters="x=gone,y=z", model_aliases="m:alias")
+    finally:
+        loop.run(worker.refuse())
+        loop.close()
+    levels = {place: each[0]["level"] for place, each in found.items() if "adapter" in place}
+    assert levels.pop("adapter m:gone") == levels.pop("adapter m:a3") == "error"
+    assert levels.pop("adapter alias of model m") == "warning"
+    assert set(levels.values()) == {"ok"}
+    assert "adapter m:z" in levels, "those of settings come first"
+    asked = [name for name in worker.asked if name is not None]
+    assert len(asked) == len(set(asked)) == 50
+    assert found["model m"][-1]["text"] == "11 more adapters were not asked"
+    assert status == 1
 
 
 def test_the_lines_are_for_people():

@@ -98,7 +98,8 @@ def test_each_body_and_each_field_of_an_api_is_described(document: Document):
 
 def test_the_facts_of_requests_are_described(document: Document):
     """REGRESSION: the document lacked ``ignored`` and ``trace_id``."""
-    record = RequestRecord("r", model="m", key="k", queue_s=0.1, prepare_s=0.1, reasoning_tokens=1)
+    record = RequestRecord("r", model="m", adapter="a", key="k", queue_s=0.1, prepare_s=0.1)
+    record.reasoning_tokens = 1
     record.attempts, record.finish, record.ignored = [Attempt("w")], ["stop"], ["/tools/0 mcp"]
     record.backend, record.error = "switchyard", "overloaded"
     record.trace = TraceContext.begin(None, 1.0)

@@ -125,7 +125,7 @@ class Service:
             comment_seconds=stream_comment_seconds,
             salts=salts or CacheSalts(),
         )
-        self.chat = ChatService(self.generation, model="noise", system_fingerprint="fp_test")
+        self.chat = ChatService(self.generation, system_fingerprint="fp_test")
 
     def count(self, name: str, **labels: str) -> float:
         return self.metrics.registry.get_sample_value(f"switchyard_{name}", labels) or 0.0

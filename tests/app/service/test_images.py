@@ -93,7 +93,7 @@ async def test_a_stream_and_each_choice_of_it_have_the_images() -> None:
 
 async def test_a_message_begins_with_the_tokens_that_the_worker_counted() -> None:
     service = Service([Chunk(tokens("word"), None, 1234), *script("s")], images=Loader())
-    messages = MessagesService(service.generation, Seal(b"key" * 8), model="noise")
+    messages = MessagesService(service.generation, Seal(b"key" * 8))
     source = {"type": "base64", "media_type": "image/png", "data": "red"}
     said = {"role": "user", "content": [{"type": "image", "source": source}]}
     body = {"model": "noise", "max_tokens": 9, "messages": [said], "stream": True}

@@ -345,7 +345,7 @@ def test_the_documentation_lists_exactly_the_settings_with_their_defaults(kind, 
     expected = []
     for name, field in kind.model_fields.items():
         default = field.default
-        shown = f"`{default}`" if default not in (None, "", ()) else ""
+        shown = f"`{default}`" if default not in (None, "", (), {}) else ""
         key = name if kind is ModelSettings else ""
         variable = variable_of(name) if kind is ModelSettings else f"SWITCHYARD_{name.upper()}"
         expected.append((variable, key, shown, documented[name]))

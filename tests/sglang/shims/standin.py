@@ -6,6 +6,7 @@
     pydantic_extra_types       one name, for a package that processors import
     tree_verification          a plug-in of the server: attention for speculative decoding on a CPU
     nixl                       the front of a real package, whose build is installed
+    pinned_memory              a plug-in of the server: ordinary memory in place of pinned one
 
 All of these stand in for packages that exist for CUDA only, so that SGLang's server starts on a
 machine without a GPU: it imports them whatever the device, then runs its own torch-native layers.
