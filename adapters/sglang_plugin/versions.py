@@ -17,6 +17,9 @@ from .sources import Sources
 #: all tests of the plug-in ran in a real server of these versions, the newest one last
 TESTED = ("0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 
+#: missing internals that a refusal names; without sources, all are missing
+MOST_MISSING = 5
+
 _log = logging.getLogger(__name__)
 
 Create = Callable[[Any, Any, int, Any], Any]
@@ -243,8 +246,10 @@ def check() -> SGLangApi:
 
 def refusal(version: str, missing: list[str]) -> str:
     """Return the sentences with which a server's startup aborts."""
+    more = len(missing) - MOST_MISSING
+    shown = [*missing[:MOST_MISSING], *([f"and {more} more internals"] if more > 0 else [])]
     return (
         f"The grammar backend 'switchyard' cannot run in SGLang {version}, which lacks "
-        f"{'; '.join(missing)}. The last version known to have all is {TESTED[-1]}: install it, "
+        f"{'; '.join(shown)}. The last version known to have all is {TESTED[-1]}: install it, "
         "or a newer version of switchyard."
     )

@@ -6,6 +6,7 @@ import re
 import sys
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,6 +82,16 @@ def test_without_a_piece_the_start_ends_and_names_it(
         said = str(caught.value)
         assert all(str(way) in said for way in piece.ways) and piece.purpose in said
         assert versions.TESTED[-1] in said
+
+
+def test_a_refusal_is_short(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without SGLang's sources, every piece is missing."""
+    empty = Sources(tmp_path)
+    monkeypatch.setattr(Sources, "installed", lambda: empty)
+    with pytest.raises(versions.UnsupportedSGLang, match=r"; and \d+ more internals\. The last"):
+        versions.check()
+    said = versions.refusal("1", [str(fault) for fault in faults(empty)][: versions.MOST_MISSING])
+    assert "more internals" not in said and said.count("; ") == versions.MOST_MISSING - 1
 
 
 @pytest.mark.parametrize(
