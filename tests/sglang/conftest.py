@@ -18,7 +18,7 @@ WANTED = os.environ.get("SWITCHYARD_SGLANG") == "1"
 #: further rows of logits, as models have them that round their vocabulary up
 PADDING = 128
 #: files whose servers are another file's
-SHARED = {"test_switchyard_gateway": "test_switchyard"}
+SHARED = {"test_switchyard_gateway": "test_switchyard", "test_disaggregation": "test_pool"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
