@@ -241,6 +241,8 @@ class PairedPool(Pool):
         try:
             await attempt.wait(begin(attempt))
             is_complete, noted.error = True, None
+            if not task.done():  # it has sent what this answer needed
+                half.noted.error = None
             if attempt.overran:
                 self._recovery.failed(pair.decode, "overrun", OVERRUN, pair.decode_answers)
             else:

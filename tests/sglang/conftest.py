@@ -18,7 +18,11 @@ WANTED = os.environ.get("SWITCHYARD_SGLANG") == "1"
 #: further rows of logits, as models have them that round their vocabulary up
 PADDING = 128
 #: files whose servers are another file's
-SHARED = dict.fromkeys(("test_speculation", "test_switchyard_gateway"), "test_switchyard")
+SHARED = {
+    "test_disaggregation": "test_pool",
+    "test_speculation": "test_switchyard",
+    "test_switchyard_gateway": "test_switchyard",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,9 +6,6 @@ Not here     several servers of a side, faults that a real server cannot be made
              (tests/campaigns/disaggregation).
 """
 
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -19,15 +16,15 @@ import httpx
 import openai
 import pytest
 
+from tests.app.cli.command import switchyard
 from tests.real_input.asking import client_of, complete
 from tests.real_input.served import metric, served_gateway
 from tests.redis_server import free_port
 
 from .asked import PROMPTS, SCHEMA
-from .environment import ROOT
 from .faults import kill, stopped, wait_for
 from .server import SGLangServer
-from .servers import IDLE
+from .servers import IDLE, Servers
 
 OPERATOR = "an operator's key"
 NIXL = ("--disaggregation-transfer-backend", "nixl")
@@ -61,26 +58,29 @@ class Running(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def servers(server_python: Path, tiny_model_folder: Path) -> Iterator[Running]:
+def servers(
+    server_python: Path, tiny_model_folder: Path, sglang_server: Servers
+) -> Iterator[Running]:
     """Start all at once, which takes less than one after the other."""
     port = ("--disaggregation-bootstrap-port", str(free_port()))
     options = (
         ("--disaggregation-mode", "prefill", *NIXL, *port),
         ("--disaggregation-mode", "decode", *NIXL, *UNPINNED),
-        (),
     )
-    made = [
+    halves = [
         SGLangServer(
             server_python, tiny_model_folder, "switchyard", IDLE, *own, environment=ENVIRONMENT
         )
         for own in options
     ]
     try:
-        with ThreadPoolExecutor(len(made)) as threads:
-            list(threads.map(SGLangServer.start, made))
-        yield Running(*made)
+        with ThreadPoolExecutor(len(halves)) as threads:
+            started = threads.map(SGLangServer.start, halves)
+            whole = sglang_server("switchyard", "--random-seed", "1")
+            list(started)
+        yield Running(*halves, whole)
     finally:
-        for server in made:
+        for server in halves:
             server.stop()
 
 
@@ -145,12 +145,8 @@ def test_readiness_names_both_halves(gateway: str, servers: Running) -> None:
 
 
 def test_doctor_asks_both_halves(servers: Running) -> None:
-    own = settings(servers.decode, PREFILL_WORKERS=servers.prefill.base_url)
-    chosen = {f"SWITCHYARD_{name}": value for name, value in own.items()}
-    done = subprocess.run(
-        [sys.executable, "-m", "app", "doctor"], cwd=ROOT, env=os.environ | chosen,
-        stdout=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
+    own = settings(servers.decode, PREFILL_WORKERS=servers.prefill.base_url, PORT=str(free_port()))
+    done = switchyard("doctor", **own)
     assert "as the decode half with sglang" in done.stdout, done.stdout
     assert "as the prefill half with sglang" in done.stdout, done.stdout
 

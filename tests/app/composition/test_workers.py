@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from adapters import workers
+from adapters.workers import Bootstrap, SGLangWorker
 from app.composition.workers import make_pool, make_workers
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics, ModelMetrics
+from app.pool import PairedPool
 from app.pool.policies import LeastLoad, PrefixAware
 from app.pool.worker_pool import Pool
 from app.settings import ModelSettings
@@ -47,6 +49,35 @@ async def test_static_workers_and_those_of_a_dns_name_are_one_pool_without_passw
     await pool.aclose()
     assert "worker added" in log.getvalue()
     assert "secret" not in log.getvalue()
+
+
+async def test_both_sides_of_a_pair_may_come_from_dns_names():
+    metrics, log = Metrics(), io.StringIO()
+    pool = pool_of(
+        metrics,
+        log,
+        workers=["http://127.0.0.1:1", "dns+http://localhost:2"],
+        prefill_workers=["http://127.0.0.1:3", "dns+http://localhost:4"],
+        prefill_bootstrap_hosts=["127.0.0.1=fabric"],
+        prefill_max_running=1,
+        tokenizer="/t",
+    )
+    assert isinstance(pool, PairedPool)
+    await pool.start()
+    ports = [{member.name.rpartition(":")[2] for member in side} for side in pool.sides]
+    assert ports == [{"1", "2"}, {"3", "4"}]
+    for side, half in zip(pool.sides, ("decode", "prefill"), strict=True):
+        for member in side:
+            assert isinstance(member.worker, SGLangWorker)
+            assert (member.worker._half, pool.half_of(member)) == (half, half)
+    where = pool._meet(pool.prefill.members[0].worker, 7)
+    assert where == Bootstrap("fabric", 8998, 7)
+    assert isinstance(pool._policy, LeastLoad)
+    assert isinstance(pool.prefill._policy, PrefixAware)
+    pool.prefill.members[0].take()
+    assert not pool.prefill._slots.is_free(pool.prefill.members[0])
+    pool.prefill.members[0].release()
+    await pool.aclose()
 
 
 async def test_the_defaults_are_least_load_and_no_bound():
