@@ -269,7 +269,8 @@ class Pool:
                     if not self._candidates(asked):
                         self._check_room(asked)
                         break
-                    member = await self._slots.take(pick, self._deadlines.first_token)
+                    seconds, adapter = self._deadlines.first_token, asked.generation.lora
+                    member = await self._slots.take(pick, seconds, adapter)
                 if not asked.tried:
                     self._budget.count_request()
                 asked.tried.append(member)
