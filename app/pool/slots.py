@@ -7,7 +7,8 @@ Invariants   I1 a slot is taken when it is granted, not when the request continu
              I2 a request that is cancelled, or whose deadline passes, leaves the queue; a slot
                 granted at the same moment goes to the next one.
              I3 requests are granted in the order of arrival. A request passes another one only to
-                a worker that the other one cannot use: it has tried it, or needs more context.
+                a worker that the other one cannot use: it has tried it, or needs more context or
+                an adapter.
 Threads      the event loop only.
 Not here     how many requests may wait, and who may (the admission in front of the pool).
 """
@@ -16,14 +17,15 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from adapters.workers import WorkerError
 
 from .member import Member, Seat
 
 #: waiting requests that one change looks at; usually the first one gets the free slot. More would
-#: be looked at only if so many wait for a long context while another worker is free
+#: be looked at only if so many wait for a long context while another worker is free. Those whose
+#: adapter no free worker has are passed over and do not count: workers may differ in adapters, and
+#: thousands may wait for one of them
 LOOKED_AT = 256
 
 #: returns a seat of a worker with a free slot; None: there is none for this request
@@ -34,6 +36,7 @@ Pick = Callable[[], Seat | None]
 class _Waiting:
     pick: Pick
     granted: "asyncio.Future[Seat]"
+    adapter: str | None
 
 
 class Slots:
@@ -65,13 +68,14 @@ class Slots:
             seat.take()
         return seat
 
-    async def take(self, pick: Pick, seconds: float | None) -> Seat:
-        """Wait for a seat, and return it as ``take_free`` does.
+    async def take(self, pick: Pick, seconds: float | None, adapter: str | None = None) -> Seat:
+        """Wait for a seat, and return it as ``take_free`` does. ``adapter``: that its worker must
+        have.
 
         Raises:
             WorkerError: 503, no slot was free within ``seconds``.
         """
-        waiting = _Waiting(pick, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(pick, asyncio.get_running_loop().create_future(), adapter)
         self._queue.append(waiting)
         self.wake()
         try:
@@ -93,16 +97,28 @@ class Slots:
 
     def wake(self) -> None:
         """Grant slots to waiting requests; call it after any change that may free a worker."""
-        for waiting in list(islice(self._queue, LOOKED_AT)):
-            if not any(map(self.is_free, self._members())):
+        free = self._free() if self._queue else []
+        looked_at = 0
+        lacking: set[str | None] = set()
+        for waiting in list(self._queue) if free else ():
+            if not free or looked_at == LOOKED_AT:
                 return
-            if waiting.granted.done():  # cancelled, and about to leave
+            adapter = waiting.adapter
+            if adapter in lacking or waiting.granted.done():  # cancelled, and about to leave
                 continue
+            if not any(member.has_adapter(adapter) for member in free):
+                lacking.add(adapter)
+                continue
+            looked_at += 1
             seat = waiting.pick()
             if seat is not None:
                 seat.take()
                 self._queue.remove(waiting)
                 waiting.granted.set_result(seat)
+                free = self._free()
+
+    def _free(self) -> list[Member]:
+        return [member for member in self._members() if self.is_free(member)]
 
     def _leave(self, waiting: _Waiting) -> None:
         if waiting.granted.done() and not waiting.granted.cancelled():

@@ -356,7 +356,8 @@ class Pool:
         if not self._candidates(asked):
             self._check_room(asked)
             return None
-        return await self._slots.take(partial(self._pick, asked), self._deadlines.first_token)
+        pick, seconds = partial(self._pick, asked), self._deadlines.first_token
+        return await self._slots.take(pick, seconds, asked.generation.lora)
 
     def _check_room(self, asked: "Asked") -> None:
         """Raise PromptTooLong if no worker's context has room."""

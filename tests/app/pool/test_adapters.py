@@ -2,12 +2,15 @@
 leads to others.
 """
 
+import asyncio
+from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
 
-from adapters.workers import PromptTooLong, WorkerError
+from adapters.workers import Chunk, PromptTooLong, WorkerError
 from app.pool.retry_budget import RetryBudget
+from app.pool.slots import LOOKED_AT
 from app.pool.worker_pool import Pool
 from tests.app.pool.fakes import (
     BROKEN,
@@ -20,6 +23,7 @@ from tests.app.pool.fakes import (
     generation,
 )
 from tests.pulling import pulled_from
+from tests.waiting import eventually
 
 LOST = WorkerError(503, "never loaded", reason="adapter")
 ASKED = replace(generation(), lora="law")
@@ -93,6 +97,22 @@ async def test_the_room_of_workers_without_the_adapter_does_not_count() -> None:
     with pytest.raises(PromptTooLong) as caught:
         await anext(pulled_from(Pool([short, long]), replace(ASKED, prompt=[1, 2, 3])))
     assert caught.value.limit == 2
+
+
+async def test_requests_for_a_busy_adapter_keep_no_others_from_a_free_worker() -> None:
+    """However many wait for it."""
+    law, base = having("a", Chunk((1,)), None), having("b", DONE, adapters=())
+    pool = Pool([law, base], max_running=1)
+    async with aclosing(pulled_from(pool, ASKED)) as running:
+        await anext(running)
+        waiting = [asyncio.create_task(anext(pulled_from(pool, ASKED))) for _ in range(LOOKED_AT)]
+        await eventually(lambda: pool.waiting == LOOKED_AT)
+        assert [chunk async for chunk in pulled_from(pool, generation())] == [DONE]
+        assert (base.calls, pool.waiting) == (1, LOOKED_AT)
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(waiting)
+    assert pool.waiting == 0
 
 
 def test_the_adapters_of_a_pool_are_those_of_all_workers() -> None:
