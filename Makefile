@@ -225,7 +225,7 @@ walks: $(VENV)/.dev build ## test WALKS (10000) random walks through random sche
 	$(PY) -m tests.conformance.walks --walks $(WALKS) $(ARGS)
 
 # Each runs as tests.campaigns.NAME and exits with 1 on a finding, which does not stop the others; `whole` is test-whole.
-CAMPAIGNS := whole schemas front_ends workers ranks loop_lag neighbours memory openapi chains control_tokens result_order replayed_histories three_apis prefix_cache images own_tokens
+CAMPAIGNS := whole schemas front_ends workers ranks adapters disaggregation loop_lag neighbours memory openapi chains control_tokens result_order replayed_histories three_apis prefix_cache images own_tokens
 
 campaign: $(VENV)/.dev build ## run all campaigns of tests/campaigns, each of which exits with 1 on a finding; takes hours
 	@failed=; \
