@@ -20,19 +20,21 @@ HEALTH_DEADLINE_S = 5.0
 
 
 class HealthChecks:
-    """See the file's header. ``on_change``: called when a worker's readiness has changed."""
+    """See the file's header. ``on_check``: called after each check, which may have found an adapter
+    or a rank as well as another readiness.
+    """
 
     def __init__(
         self,
         seconds: float,
         recovery: Recovery,
         observer: Observer,
-        on_change: Callable[[], None],
+        on_check: Callable[[], None],
     ) -> None:
         self._seconds = seconds
         self._recovery = recovery
         self._observer = observer
-        self._on_change = on_change
+        self._on_check = on_check
 
     def watch(self, member: Member) -> None:
         """Check the worker from now on; its task is ``member.watch``."""
@@ -61,11 +63,14 @@ class HealthChecks:
             health = Health(False, f"{type(error).__name__}: {error}")
         before = member.health
         member.check(health)
-        if (before.ready, before.reason) == (health.ready, health.reason):
-            return
+        if (before.ready, before.reason) != (health.ready, health.reason):
+            self._changed(member, health)
+        self._on_check()
+
+    def _changed(self, member: Member, health: Health) -> None:
+        """Log the change, and probe a worker that is ready again."""
         event = "worker ready" if health.ready else "worker unready"
         self._observer.warn(event, name=member.name, reason=health.reason)
         if health.ready and member.recovery is not None:  # back from the dead: probe it soon
             member.ejections = 0
             self._recovery.keep_out(member)
-        self._on_change()

@@ -58,7 +58,7 @@ class Member:
         watch: the task of its health checks.
         recovery: the task that probes it while it is ejected.
         takes_salts: whether prompts with different salts share no keys and values.
-        answering: its open generations that have begun to answer.
+        answering: its open generations that have begun to answer, also at the other half of a pair.
         idle: set while no generation runs.
     """
 

@@ -19,7 +19,7 @@ Blame        a failure counts against the half that reports it. Neither half can
 Retries      as in Pool, at other workers of the side to blame. After a failure of both, a side that
              has no other worker is asked again, with a new one of the other side.
 
-Invariants   I1 no generation asks a worker more than twice.
+Invariants   I1 a generation asks a worker that it has blamed once more at most.
              I2 when ``generate`` returns or raises, the decode half has ended, and the prefill half
                 has ended, is cancelled, or has the keys and values behind it.
              I3 a slot of the prefill side is free again when its half has ended, however it ends.
@@ -229,7 +229,8 @@ class PairedPool(Pool):
 
         def on_begin() -> None:
             asked.begin()
-            pair.decode.answering += 1
+            for member in (pair.decode, pair.prefill):
+                member.answering += 1
             if half.is_filled:
                 self.prefill._recovery.answered(pair.prefill)
 
@@ -261,7 +262,8 @@ class PairedPool(Pool):
             if not is_complete:
                 task.cancel()
             half.error = None  # its traceback refers to frames that hold the prompt
-            pair.decode.answering -= attempt.has_begun
+            for member in (pair.decode, pair.prefill):
+                member.answering -= attempt.has_begun
             self._slots.release(pair.decode_seat)
             noted.end()
 

@@ -115,6 +115,20 @@ async def test_requests_for_a_busy_adapter_keep_no_others_from_a_free_worker() -
     assert pool.waiting == 0
 
 
+async def test_a_waiting_request_gets_a_worker_as_soon_as_a_check_finds_its_adapter_there() -> None:
+    """REGRESSION: it waited until another generation ended."""
+    law, base = having("a", Chunk((1,)), None), having("b", DONE, adapters=())
+    pool = Pool([law, base], max_running=1)
+    async with aclosing(pulled_from(pool, ASKED)) as running:
+        await anext(running)
+        waiting = asyncio.create_task(anext(pulled_from(pool, ASKED)))
+        await eventually(lambda: pool.waiting == 1)
+        base.adapters = {"law": ""}
+        await pool.check()
+        assert await waiting == DONE
+    assert base.calls == 1
+
+
 def test_the_adapters_of_a_pool_are_those_of_all_workers() -> None:
     a, b = having("a", adapters=("tax", "law")), having("b", adapters=("law",))
     found = Pool([a, b]).adapters

@@ -50,6 +50,7 @@ from .fakes import (
 #: what a prefill worker answers
 FILLED = Chunk((7,), "length")
 TRANSFER = WorkerError(502, "no keys and values", reason="transfer")
+FULL = WorkerError(503, "SGLang: The request queue is full.", reason="full")
 LATE = WorkerError(504, "too late", reason="timeout")
 
 
@@ -476,6 +477,58 @@ async def test_the_facts_are_those_of_both_sides():
         assert not pool.sees_images
         prefill.sees_images = True
         assert pool.sees_images
+
+
+async def test_an_adapter_needs_a_worker_of_each_side():
+    """The half without it would answer as the model itself."""
+    decode, prefill = [Fake("d1", DONE), Fake("d2", DONE)], [Fake("p1", FILLED), Fake("p2", FILLED)]
+    decode[1].adapters = {"law": "/d", "tax": "/d"}
+    asked = replace(generation(), lora="law")
+    async with pairs(decode, prefill) as made:
+        assert not made.pool.has_adapter("law") and made.pool.adapters == {}
+        with pytest.raises(WorkerError, match="no pair of workers has the adapter 'law'") as caught:
+            await anext(pulled_from(made.pool, asked))
+        assert caught.value.reason == "adapter"
+        prefill[1].adapters = {"law": "/p"}
+        assert [each.name for each in made.pool.adapters["law"]] == ["d2", "p2"]
+        assert list(made.pool.adapters) == ["law"]
+        assert [chunk async for chunk in pulled_from(made.pool, asked)] == [DONE]
+        assert [worker.calls for worker in (*decode, *prefill)] == [0, 1, 0, 1]
+
+
+async def test_a_prefill_worker_that_lost_an_adapter_costs_no_budget_and_is_not_ejected():
+    filled = asyncio.Event()
+    lost = WorkerError(503, "never loaded", reason="adapter")
+    prefill, decode = [Fake("p1", lost), Fake("p2", FILLED)], Fake("d", filled, DONE)
+    for worker in (decode, *prefill):
+        worker.adapters = {"law": ""}
+    asked = replace(generation(), lora="law")
+    async with pairs([decode], prefill, retry_budget=RetryBudget(0.0, 0.0)) as made:
+        task = asyncio.create_task(anext(pulled_from(made.pool, asked)))
+        await eventually(lambda: prefill[1].calls)
+        filled.set()
+        assert await task == DONE
+        assert (made.failures, made.ejections) == ([("p1", "adapter")], [])
+
+
+async def test_a_full_queue_is_no_fault_of_a_prefill_worker_whose_prompts_are_decoded():
+    """REGRESSION: its answers end with the transfer, so it was ejected while it was only busy."""
+    decode, prefill = Fake("d", Chunk((1,)), None), Fake("p", FILLED)
+    async with pairs([decode], [prefill]) as made:
+        async with aclosing(chunks_of(made.pool)) as running:
+            await anext(running)
+            decode.script, prefill.script = (None,), (FULL,)
+            for _ in range(5):
+                with pytest.raises(WorkerError) as caught:
+                    await run(made.pool)
+                assert (caught.value.status, caught.value.reason) == (503, "full")
+            assert made.failures == [("p", "full")] * 5
+            assert made.ejections == []
+        assert [member.answering for side in made.pool.sides for member in side] == [0, 0]
+        for _ in range(3):
+            with pytest.raises(WorkerError):
+                await run(made.pool)
+        assert made.ejections == ["p"], "it answers nobody"
 
 
 async def test_start_and_close_reach_both_sides():
