@@ -20,15 +20,17 @@ ANSWER_SECONDS = 60.0
 async def examine_adapters(names: ModelNames, served: ServedModel) -> AsyncIterator[Finding]:
     """Yield the findings about the adapters of a model. ``names``: those of all models."""
     expected = dict.fromkeys(served.settings.adapters.values())
-    for name in expected:
-        if not served.pool.has_adapter(name):
-            yield Finding(
-                "error",
-                f"adapter {NamedModel(served, name).id}",
-                "a setting names it, and no worker has it",
-                "start the servers with it in `--lora-paths`, load it with "
-                "POST /admin/adapters/load, or take it out of the model's `adapters`",
-            )
+    for name, lacking in _incomplete(served).items():
+        lack = f"no {' and no '.join(lacking)} has it"
+        place = f"adapter {NamedModel(served, name).id}"
+        advice = (
+            "load it with POST /admin/adapters/load, or start the servers with it in `--lora-paths`"
+        )
+        if name in expected:
+            advice += ", or take it out of the model's `adapters`"
+            yield Finding("error", place, f"a setting names it, and {lack}", advice)
+        else:
+            yield Finding("warning", place, f"it is not served: {lack}", advice)
     found = served.pool.adapters
     for name in found:
         if not names.leads_to(served.name, name):
@@ -45,6 +47,19 @@ async def examine_adapters(names: ModelNames, served: ServedModel) -> AsyncItera
         yield await _asked(NamedModel(served, name), workers=len(found[name]))
     if (left := len(present) - MAX_ASKED) > 0:
         yield Finding("ok", f"model {served.name}", f"{left:,} more adapters were not asked")
+
+
+def _incomplete(served: ServedModel) -> dict[str, list[str]]:
+    """Return the adapters that no worker has, or none of one side of a pair, and which lack it."""
+    sides = served.pool.sides
+    kinds = ["worker"] if len(sides) == 1 else ["decode server", "prefill server"]
+    had = [{name for member in side for name in member.worker.adapters} for side in sides]
+    names = dict.fromkeys([*served.settings.adapters.values(), *sorted(set().union(*had))])
+    found = {
+        name: [kind for kind, names in zip(kinds, had, strict=True) if name not in names]
+        for name in names
+    }
+    return {name: lacking for name, lacking in found.items() if lacking}
 
 
 async def _asked(named: NamedModel, *, workers: int) -> Finding:

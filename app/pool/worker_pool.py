@@ -370,7 +370,8 @@ class Pool:
         """Return the error of a generation that no worker can be asked for."""
         adapter = generation.lora
         if adapter is not None and not self.has_adapter(adapter):
-            return WorkerError(503, f"no {self.taker} has the adapter {adapter!r}", reason="adapter")
+            message = f"no {self.taker} has the adapter {adapter!r}"
+            return WorkerError(503, message, reason="adapter")
         what = "images" if generation.images else "requests"
         where = "" if adapter is None else f" for the adapter {adapter!r}"
         return WorkerError(503, f"no {self.taker} takes {what}{where}", reason="unavailable")

@@ -56,7 +56,9 @@ class AdapterChange(TypedDict):
 
 
 def states(models: ServedModels) -> AdapterList:
-    """Return all adapters that workers have, or that a setting names."""
+    """Return all adapters that a worker has, or that a setting names. One that only one side of a
+    pair has is among them, and not served.
+    """
     data = [_state(models, model, name) for model in models for name in _names(model)]
     return {"object": "list", "data": data}
 
@@ -135,7 +137,8 @@ async def _changed(
 
 
 def _names(model: ServedModel) -> list[str]:
-    return sorted({*model.pool.adapters, *model.settings.adapters.values()})
+    found = (member.worker.adapters for member in chain(*model.pool.sides))
+    return sorted({*chain(*found), *model.settings.adapters.values()})
 
 
 def _state(models: ServedModels, model: ServedModel, name: str) -> AdapterState:

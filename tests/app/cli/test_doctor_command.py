@@ -14,7 +14,7 @@ from redis import Redis
 from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
 from tests.app.small_tokenizer import TEMPLATE, VISION_TEMPLATE, folder
-from tests.campaigns.adapters.fake import AdapterWorker
+from tests.campaigns.adapters.fake import AdapterHalf, AdapterWorker
 from tests.campaigns.disaggregation.halves import FakeHalf, Rooms
 from tests.campaigns.ranks.fake import RankedWorker
 from tests.campaigns.workers.fake import IMAGE_TOKENS, FakeWorker, Loop
@@ -366,6 +366,37 @@ def test_each_adapter_is_asked_once_and_one_that_no_worker_has_is_named(tokenize
     assert len(asked) == len(set(asked)) == 50
     assert found["model m"][-1]["text"] == "11 more adapters were not asked"
     assert status == 1
+
+
+def test_an_adapter_that_one_side_of_a_pair_lacks_is_named(tokenizer: str):
+    """REGRESSION: that no worker had it, or nothing at all."""
+    from app.conversation.tokenizer import load_tokenizer
+
+    vocabulary, rooms, loop = load_tokenizer(tokenizer, "auto").vocabulary, Rooms(), Loop()
+    decode, prefill = (AdapterHalf(vocabulary, rooms, half) for half in ("decode", "prefill"))
+    decode.adapters = {"law": "/law", "tax": "/tax"}
+    prefill.adapters = {"law": "/law", "med": "/med"}
+    try:
+        for worker in (decode, prefill):
+            loop.run(worker.listen())
+        _, found = findings(
+            workers=decode.url,
+            prefill_workers=prefill.url,
+            tokenizer=tokenizer,
+            model_name="m",
+            adapters="x=tax,y=law,z=gone",
+        )
+    finally:
+        for worker in (decode, prefill):
+            loop.run(worker.refuse())
+        loop.close()
+    said = {place: [(each["level"], each["text"]) for each in found[place]] for place in found}
+    named = "a setting names it, and no "
+    assert said["adapter m:tax"] == [("error", f"{named}prefill server has it")]
+    neither = f"{named}decode server and no prefill server has it"
+    assert said["adapter m:gone"] == [("error", neither)]
+    assert said["adapter m:med"] == [("warning", "it is not served: no decode server has it")]
+    assert [level for level, _ in said["adapter m:law"]] == ["ok"]
 
 
 def test_the_lines_are_for_people():

@@ -528,7 +528,7 @@ async def test_a_full_queue_is_no_fault_of_a_prefill_worker_whose_prompts_are_de
         for _ in range(3):
             with pytest.raises(WorkerError):
                 await run(made.pool)
-        assert made.ejections == ["p"], "it answers nobody"
+        assert made.ejections == ["p"], "it answers no request"
 
 
 async def test_start_and_close_reach_both_sides():

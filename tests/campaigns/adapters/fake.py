@@ -11,7 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from adapters.workers import Half
 from engine import Vocabulary
+from tests.campaigns.disaggregation.halves import FakeHalf, Room, Rooms
 from tests.campaigns.workers.fake import FakeWorker, Reply
 
 #: adapters of tests, and the number of codes
@@ -111,3 +113,15 @@ class AdapterWorker(FakeWorker):
             return [stop]
         code = str(code_of(adapter) if adapter in (None, *NAMES) else CODES - 1)
         return [*digits[:-1], self._bytes[code.encode()], digits[-1], stop]
+
+
+class AdapterHalf(FakeHalf, AdapterWorker):
+    """A worker of one half of generations that has adapters. ``bodies``: of its requests."""
+
+    def __init__(self, vocabulary: Vocabulary, rooms: Rooms, half: Half) -> None:
+        super().__init__(vocabulary, rooms, half)
+        self.bodies: list[Mapping[str, Any]] = []
+
+    def _entered(self, reply: Reply) -> Room:
+        self.bodies.append(reply.body)
+        return super()._entered(reply)
