@@ -63,13 +63,14 @@ class Server(Protocol):
 
 
 class SGLangRun(TextRun):
-    """See Run."""
+    """See Run. ``lost_rank``: the server had no rank of the generation's number, and chose one."""
 
     def __init__(self, server: Server, generation: Generation, receive: Receive) -> None:
         self._server = server
         #: until the first chunk: a prompt may have megabytes
         self._generation: Generation | None = generation
         self._receive = receive
+        self.lost_rank = False
         self._exchange: Exchange | None = None
         self._is_paused = False
 
@@ -107,6 +108,7 @@ class SGLangRun(TextRun):
             if asked.rank is None:
                 return False
             self._generation = replace(asked, rank=None)
+            self.lost_rank = True
         return True
 
     def pause(self) -> None:

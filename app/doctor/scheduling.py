@@ -133,7 +133,9 @@ async def _has_priorities(gateway: GatewaySettings) -> bool:
 
 
 async def _answer(member: Member, generation: Generation) -> int:
-    """Return the cached tokens of an answer's prompt. Raises WorkerError."""
+    """Return the cached tokens of an answer's prompt. Raises WorkerError, also if the server has no
+    rank of the generation's number.
+    """
     cached = 0
 
     def receive(chunk: Chunk) -> bool:
@@ -141,5 +143,8 @@ async def _answer(member: Member, generation: Generation) -> int:
         cached = chunk.cached_tokens
         return True
 
-    await member.worker.run(generation, receive).wait()
+    run = member.worker.run(generation, receive)
+    await run.wait()
+    if getattr(run, "lost_rank", False):
+        raise WorkerError(502, "the server refuses a rank of this number", reason="protocol")
     return cached

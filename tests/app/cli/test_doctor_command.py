@@ -260,6 +260,9 @@ def test_each_rank_of_a_worker_is_asked(tokenizer: str):
         level, text = texts(worker, tokenizer)[-1]
         assert level == "error" and text.startswith("1 of 3 asked ranks fail (2); rank 2: ")
         worker.bad = {}
+        worker.restart(2, said=3)  # REGRESSION: it answered by another rank, so all seemed well
+        level, text = texts(worker, tokenizer)[-1]
+        assert level == "error" and text.startswith("1 of 3 asked ranks fail (2); rank 2: the")
         worker.restart(70)
         text = "70 data-parallel ranks, each of the first 64 answers"
         assert ("ok", text) in texts(worker, tokenizer)
