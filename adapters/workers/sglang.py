@@ -185,6 +185,8 @@ class SGLangWorker:
         facts["priorities"] = self.priority_sign != 0
         if info.get("enable_lora") is True:
             facts["adapters"] = len(self.adapters)
+            if self._adapters.left_out:
+                facts["adapters_left_out"] = self._adapters.left_out
         if self._half == "prefill":
             self._bootstrap_port = bootstrap_port_of(info)
             facts["bootstrap"] = f"{self._bootstrap_host}:{self._bootstrap_port}"

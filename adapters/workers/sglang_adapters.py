@@ -45,7 +45,9 @@ class SGLangAdapters:
         self._started: Any = None
 
     async def check(self, info: Mapping[str, Any], *, read_s: float) -> None:
-        """Read which adapters the server has. ``info``: its /server_info. Raises WorkerError."""
+        """Read which adapters the server has. ``info``: its /server_info. A server that does not
+        list them keeps those that are known. Raises WorkerError.
+        """
         before = self._changes
         listed: dict[str, str] = {}
         left_out = 0
@@ -53,8 +55,9 @@ class SGLangAdapters:
             status, body = await self._client.fetch(
                 "GET", "/v1/models", read_s=read_s, most_bytes=LIST_BYTES
             )
-            if status == 200:
-                listed, left_out = adapters_of(body)
+            if status != 200:
+                return
+            listed, left_out = adapters_of(body)
         started = info.get("startup_time")
         if before != self._changes:
             return  # the list may be older than the change

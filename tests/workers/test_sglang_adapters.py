@@ -29,11 +29,12 @@ ON = {"grammar_backend": "xgrammar", "enable_lora": True, "startup_time": {"a": 
 
 
 class Lora:
-    """A server with adapters. ``models``: its answer to /v1/models; ``before``: runs first."""
+    """A server with adapters. ``models``, ``status``: its answer to /v1/models; ``before``: runs first."""
 
     def __init__(self, *cards: Any, **info: Any) -> None:
         self.info = ON | info
         self.models: Any = {"object": "list", "data": [BASE, *cards]}
+        self.status = 200
         self.update = httpx.Response(200, json={"success": True, "error_message": ""})
         self.before: Callable[[str], Awaitable[None]] | None = None
         self.requests: list[tuple[str, Any]] = []
@@ -49,7 +50,7 @@ class Lora:
             case "/server_info":
                 return httpx.Response(200, json=self.info)
             case "/v1/models":
-                return httpx.Response(200, text=listed)
+                return httpx.Response(self.status, text=listed)
             case "/load_lora_adapter" | "/unload_lora_adapter":
                 return self.update
         return httpx.Response(200)
@@ -59,9 +60,9 @@ async def test_a_health_check_finds_the_adapters() -> None:
     server = Lora(LAW, TAX)
     health = await server.worker.health()
     assert server.worker.adapters == {"law": "/adapters/law", "tax": "/adapters/tax"}
-    assert health.details["adapters"] == 2
-    server.models["data"] = [BASE, TAX]
-    await server.worker.health()
+    assert health.details["adapters"] == 2 and "adapters_left_out" not in health.details
+    server.models["data"] = [BASE, TAX, {**LAW, "id": "*"}]
+    assert (await server.worker.health()).details["adapters_left_out"] == 1
     assert server.worker.adapters == {"tax": "/adapters/tax"}, "it was unloaded"
     server.info |= {"enable_lora": False}
     assert "adapters" not in (await server.worker.health()).details
@@ -85,6 +86,16 @@ async def test_a_failed_check_forgets_nothing() -> None:
     server.before = fail
     with pytest.raises(WorkerError):
         await server.worker.health()
+    assert "law" in server.worker.adapters
+
+
+@pytest.mark.parametrize("status", [404, 500, 503])
+async def test_a_list_that_fails_forgets_nothing(status: int) -> None:
+    """REGRESSION: an overloaded server lost all adapters, and their requests got 404."""
+    server = Lora(LAW)
+    await server.worker.health()
+    server.status, server.models = status, {}
+    assert (await server.worker.health()).ready
     assert "law" in server.worker.adapters
 
 
