@@ -137,6 +137,8 @@ class AttemptRun:
         self._deadline.end()
 
     def _take(self, chunk: Chunk) -> bool:
+        if self._deadline.has_passed and not self.has_begun:
+            return False  # another worker may be asked: the client must not see this one's text
         finish = chunk.finish_reason
         if finish in ("abort", "error"):
             message = f"the worker ended the answer early ({finish})"

@@ -29,7 +29,9 @@ ON = {"grammar_backend": "xgrammar", "enable_lora": True, "startup_time": {"a": 
 
 
 class Lora:
-    """A server with adapters. ``models``, ``status``: its answer to /v1/models; ``before``: runs first."""
+    """A server with adapters. ``status``, ``models``: its answer to /v1/models. ``before``: runs
+    first.
+    """
 
     def __init__(self, *cards: Any, **info: Any) -> None:
         self.info = ON | info

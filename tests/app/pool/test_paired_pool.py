@@ -232,6 +232,42 @@ class Waiting(Keeping):
         await asyncio.Event().wait()
 
 
+class _TooLate(Keeping):
+    """A run whose first chunk comes in the turn in which the other half fails."""
+
+    def __init__(self, generation: Generation, receive: Receive) -> None:
+        super().__init__(200, generation, receive)
+        self.wanted: list[bool] = []
+
+    def deliver(self) -> None:
+        self.wanted.append(self._receive(Chunk((1,))))
+
+    async def wait(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_first_token_that_comes_too_late_is_dropped():
+    """REGRESSION: it was shown, and then the answer ended with the error of the other half."""
+    decode, prefill = Fake("d", DONE), [Fake("p1"), Fake("p2", FILLED)]
+    late: list[_TooLate] = []
+
+    def first(generation: Generation, receive: Receive) -> _TooLate:
+        late.append(_TooLate(generation, receive))
+        del vars(decode)["run"]
+        return late[0]
+
+    async def fail(generation: Generation) -> AsyncGenerator[Chunk, None]:
+        asyncio.get_running_loop().call_soon(late[0].deliver)
+        raise BROKEN
+        yield FILLED
+
+    vars(decode)["run"] = first
+    vars(prefill[0])["generate"] = fail
+    async with pairs([decode], prefill) as made:
+        assert await run(made.pool) == [DONE]
+        assert (late[0].wanted, made.failures) == ([False], [("p1", "protocol")])
+
+
 # -- failures of one half
 
 
