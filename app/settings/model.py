@@ -255,7 +255,7 @@ class ModelSettings(BaseModel):
         for pair in value:
             if not all(pair.partition("=")) or pair.count("=") > 1:
                 raise ValueError(f"must be HOST=NAME, got {pair!r}")
-        hosts = [pair.partition("=")[0] for pair in value]
+        hosts = [pair.partition("=")[0].lower() for pair in value]
         twice = next((host for host in hosts if hosts.count(host) > 1), None)
         if twice is not None:
             raise ValueError(f"names {twice!r} twice")
@@ -294,8 +294,9 @@ class ModelSettings(BaseModel):
             raise ValueError("SGLang workers need `tokenizer` (or `model`): the model's vocabulary")
         if self.prefill_workers:
             self._check_prefill_workers()
-        elif self.prefill_bootstrap_hosts:
-            raise ValueError("`prefill_bootstrap_hosts` needs `prefill_workers`")
+        for setting in ("prefill_bootstrap_hosts", "prefill_max_running"):
+            if getattr(self, setting) and not self.prefill_workers:
+                raise ValueError(f"`{setting}` needs `prefill_workers`")
         if kind != "sglang" and self.adapters:
             raise ValueError("`adapters` need SGLang servers in `workers`")
         if self.thinking_token_budget is not None and self.grammar_backend != "switchyard":
