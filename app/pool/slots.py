@@ -35,7 +35,7 @@ Pick = Callable[[], Seat | None]
 @dataclass(eq=False, slots=True)
 class _Waiting:
     pick: Pick
-    granted: "asyncio.Future[Seat]"
+    granted: "asyncio.Future[Seat | None]"
     adapter: str | None
 
 
@@ -68,9 +68,11 @@ class Slots:
             seat.take()
         return seat
 
-    async def take(self, pick: Pick, seconds: float | None, adapter: str | None = None) -> Seat:
-        """Wait for a seat, and return it as ``take_free`` does. ``adapter``: that its worker must
-        have.
+    async def take(
+        self, pick: Pick, seconds: float | None, adapter: str | None = None
+    ) -> Seat | None:
+        """Wait for a seat, of a worker that has ``adapter`` if there is one, and return it as
+        ``take_free`` does; None: no worker has the adapter any more.
 
         Raises:
             WorkerError: 503, no slot was free within ``seconds``.
@@ -117,12 +119,29 @@ class Slots:
                 waiting.granted.set_result(seat)
                 free = self._free()
 
+    def check(self) -> None:
+        """End waits for adapters that no worker has any more, and grant slots; call it after a
+        health check.
+        """
+        members = self._members() if self._queue else ()
+        had: dict[str | None, bool] = {}
+        for waiting in list(self._queue):
+            adapter = waiting.adapter
+            if adapter not in had:
+                had[adapter] = any(member.has_adapter(adapter) for member in members)
+            if adapter is not None and not had[adapter] and not waiting.granted.done():
+                self._queue.remove(waiting)
+                waiting.granted.set_result(None)
+        self.wake()
+
     def _free(self) -> list[Member]:
         return [member for member in self._members() if self.is_free(member)]
 
     def _leave(self, waiting: _Waiting) -> None:
         if waiting.granted.done() and not waiting.granted.cancelled():
-            self.release(waiting.granted.result())
+            seat = waiting.granted.result()
+            if seat is not None:
+                self.release(seat)
         elif waiting in self._queue:
             self._queue.remove(waiting)
             self.wake()

@@ -111,7 +111,9 @@ class Pool:
         self._recovery = Recovery(
             lambda: self.members, self._deadlines, self._sweep, self._observer, changed, probe
         )
-        self._health = HealthChecks(health_seconds, self._recovery, self._observer, changed)
+        self._health = HealthChecks(
+            health_seconds, self._recovery, self._observer, self._slots.check
+        )
         self._leaving: dict[asyncio.Task[None], Member] = {}
 
     # -- life --------------------------------------------------------------------------------------

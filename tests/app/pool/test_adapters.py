@@ -129,6 +129,24 @@ async def test_a_waiting_request_gets_a_worker_as_soon_as_a_check_finds_its_adap
     assert base.calls == 1
 
 
+async def test_a_request_does_not_wait_for_an_adapter_that_no_worker_has_any_more() -> None:
+    """REGRESSION: it waited for the whole deadline, and then no worker had been free."""
+    law, base = having("a", Chunk((1,)), None), having("b", DONE, adapters=())
+    pool = Pool([law, base], max_running=1)
+    async with aclosing(pulled_from(pool, ASKED)) as running:
+        await anext(running)
+        waiting = [asyncio.create_task(anext(pulled_from(pool, ASKED))) for _ in range(3)]
+        await eventually(lambda: pool.waiting == 3)
+        waiting[0].cancel()  # ends in the same turn
+        law.adapters = {}
+        await pool.check()
+        for task in waiting[1:]:
+            with pytest.raises(WorkerError, match="no worker has the adapter 'law'") as caught:
+                await task
+            assert caught.value.reason == "adapter"
+    assert pool.waiting == 0 and [member.running for member in pool.members] == [0, 0]
+
+
 def test_the_adapters_of_a_pool_are_those_of_all_workers() -> None:
     a, b = having("a", adapters=("tax", "law")), having("b", adapters=("law",))
     found = Pool([a, b]).adapters
