@@ -129,12 +129,9 @@ async def _workers(
             continue
         for finding in _software(member, place):
             yield finding
-        with _alone(served, member):
-            call = await _asked(_call(served, member), place, "a tool")
-            image = await _asked(examine_images(served, member), place, "an image")
-        yield call
+        async for finding in _answers(served, member, place):
+            yield finding
         further = (
-            image,
             await examine_ranks(member),
             await examine_salts(served, member),
             await examine_priorities(gateway, served, member),
@@ -142,6 +139,21 @@ async def _workers(
         for each in further:
             if each is not None:
                 yield each
+
+
+async def _answers(served: ServedModel, member: Member, place: str) -> AsyncIterator[Finding]:
+    """Yield the findings of requests to a worker, unless no worker of the other half is ready."""
+    for half, side in zip(("decode", "prefill"), served.pool.sides, strict=False):
+        if not any(each.health.ready for each in side):
+            advice = f"see the findings about {half} servers"
+            yield Finding("warning", place, f"it was not asked: no {half} server is ready", advice)
+            return
+    with _alone(served, member):
+        call = await _asked(_call(served, member), place, "a tool")
+        image = await _asked(examine_images(served, member), place, "an image")
+    yield call
+    if image is not None:
+        yield image
 
 
 def _software(member: Member, place: str) -> Iterator[Finding]:

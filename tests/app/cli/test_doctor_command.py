@@ -315,8 +315,8 @@ def test_priorities_of_keys_are_compared_with_the_worker(
     assert [each for each in found if "priorities" in each[1]] == [expected] * bool(expected)
 
 
-@pytest.mark.parametrize("swapped", [False, True])
-def test_each_worker_of_a_pair_answers_with_one_of_the_other_side(tokenizer: str, swapped: bool):
+@pytest.mark.parametrize("setup", ["right", "swapped", "no prefill server"])
+def test_each_worker_of_a_pair_answers_with_one_of_the_other_side(tokenizer: str, setup: str):
     """The answers of fakes are no calls; tests/sglang asks real servers."""
     from app.conversation.tokenizer import load_tokenizer
 
@@ -327,8 +327,10 @@ def test_each_worker_of_a_pair_answers_with_one_of_the_other_side(tokenizer: str
     try:
         for worker in everyone:
             loop.run(worker.listen())
+        if setup == "no prefill server":
+            loop.run(prefill.refuse())
         sides = ",".join(worker.url for worker in decode), prefill.url
-        workers, fillers = reversed(sides) if swapped else sides
+        workers, fillers = reversed(sides) if setup == "swapped" else sides
         _, found = findings(
             workers=workers, prefill_workers=fillers, tokenizer=tokenizer, model_name="m"
         )
@@ -337,7 +339,11 @@ def test_each_worker_of_a_pair_answers_with_one_of_the_other_side(tokenizer: str
             loop.run(worker.refuse())
         loop.close()
     places = [f"worker sglang {worker.url.removeprefix('http://')}" for worker in everyone]
-    if swapped:
+    if setup == "no prefill server":  # REGRESSION: decode servers had the blame
+        shown = [(each["level"], each["text"]) for place in places[:2] for each in found[place]]
+        assert shown == [("warning", "it was not asked: no prefill server is ready")] * 2
+        assert found[places[2]][0]["level"] == "error"
+    elif setup == "swapped":
         texts = [found[place][0] for place in places]
         assert all("must run with --disaggregation-mode" in each["text"] for each in texts)
         assert all(each["advice"].startswith("name prefill servers in") for each in texts)
