@@ -245,7 +245,8 @@ class GenerationRequest:
     ``constraints``         a request has one at most, which a later step checks.
     ``closes_objects``      whether objects that list members have no others; None: not said.
     ``template_variables``  of the chat template.
-    ``cache_salts``         prompts with different ones share no keys and values in a worker.
+    ``cache_salts``         `cache_salt` and `extra_key`, or (): prompts with others share no keys
+                            and values with this one in a worker.
     ``names``               the client's name of a field, by its path here.
     ``ignored``             parts that the prompt does not show: places and kinds.
     ``made``                of this request, and others of its client that differ in messages only;

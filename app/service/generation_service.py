@@ -323,10 +323,11 @@ class GenerationService:
     def _salt(self, request: GenerationRequest, client: str) -> str | None:
         """Return the salt of a request. Raises ApiError 400: no worker could do what it asks."""
         if request.cache_salts and not self.pool.takes_salts:
+            name = "cache_salt" if request.cache_salts[0] else "extra_key"
             raise bad_request(
-                "'cache_salt' and 'extra_key' have no effect: the workers of this model do not "
-                "keep cached prompts apart.",
-                "cache_salt",
+                f"'{name}' has no effect: the workers of this model do not keep cached prompts "
+                "apart.",
+                name,
                 "unsupported_by_backend",
             )
         return self.salts.of(client, request.cache_salts)

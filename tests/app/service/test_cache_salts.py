@@ -106,11 +106,12 @@ def test_a_field_that_would_change_answers_or_meet_a_worker_is_refused_by_name(n
     request(**{name: None})
 
 
-async def test_a_salt_that_no_worker_would_follow_is_refused_by_name():
+@pytest.mark.parametrize("name", ["cache_salt", "extra_key"])
+async def test_a_salt_that_no_worker_would_follow_is_refused_by_name(name: str):
     service = Service(script("hi"))
     service.pool.members[0].check(Health(True, salts=False))
     with pytest.raises(ApiError) as caught:
-        await service.chat.complete(request(cache_salt="x"), context())
-    assert (caught.value.status, caught.value.param) == (400, "cache_salt")
+        await service.chat.complete(request(**{name: "x"}), context())
+    assert (caught.value.status, caught.value.param) == (400, name)
     assert caught.value.code == "unsupported_by_backend"
     await service.chat.complete(request(), context())
