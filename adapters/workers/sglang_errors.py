@@ -19,6 +19,7 @@ REASON_CHARS = 200
 _TRANSFER = re.compile(
     r"(?:Prefill|Decode) (?:bootstrap|handshake|transfer) failed"
     r"|Could not fetch prefill parallel info"
+    r"|KV checksum mismatch|Metadata corruption detected"
 )
 
 
