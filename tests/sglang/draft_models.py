@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-#: the target's layers whose output EAGLE3 reads, by SGLang's count
-AUXILIARY = (-1, 0)
+#: the target's layers whose output EAGLE3 reads: the first of two
+AUXILIARY = (0,)
 KINDS = ("eagle", "eagle3")
 _LAYER = "model.layers.1."
 
@@ -61,10 +61,10 @@ def _eagle(size: int, weights: dict[str, Any]) -> tuple[dict[str, Any], dict[str
 
 
 def _eagle3(size: int, weights: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The last of the target's states goes on, and the layer's attention reads the embedding."""
+    """The target's state goes on, and the layer's attention also reads the embedding."""
     import torch
 
-    nothing, vocabulary = torch.zeros(size, size), weights["lm_head.weight"].shape[0]
+    vocabulary = weights["lm_head.weight"].shape[0]
     attention = {
         f"self_attn.{name}_proj.weight": torch.cat(
             [weights[f"{_LAYER}self_attn.{name}_proj.weight"]] * 2, dim=1
@@ -77,7 +77,7 @@ def _eagle3(size: int, weights: dict[str, Any]) -> tuple[dict[str, Any], dict[st
         "eagle_config": {"eagle_aux_hidden_state_layer_ids": list(AUXILIARY)},
     }
     return config, {
-        "fc.weight": torch.cat([nothing, torch.eye(size)], dim=1),
+        "fc.weight": torch.eye(size),
         "norm.weight": weights["model.norm.weight"],
         "lm_head.weight": weights["lm_head.weight"],
         "d2t": torch.zeros(vocabulary, dtype=torch.int64),

@@ -56,7 +56,7 @@ const pairs = (object) => counts(Object.entries(object).map(([name, value]) => [
 function workers(list) {
   return table(
     [["Worker", ""], ["Model", ""], ["State", ""], ["Circuit", ""], ["Running", "number"], ["Answers", "number"], ["Failures", "number"], ["Detail", "text"]],
-    list.map((w) => [w.name, w.model, badge(w.state), w.circuit, number(w.running), number(w.answers), number(w.failures), short(w.reason || w.description, 160)]),
+    list.map((w) => [w.half ? `${w.name} (${w.half})` : w.name, w.model, badge(w.state), w.circuit, number(w.running), number(w.answers), number(w.failures), short(w.reason || w.description, 160)]),
     "No workers.");
 }
 

@@ -9,9 +9,11 @@ import anthropic
 import httpx
 import openai
 import pytest
+from websockets.sync.client import connect
 
 from tests.app.access.entries import bearer, entry
-from tests.app.gateway import OPTIONS
+from tests.app.access.tokens import AUDIENCE, ISSUER, jwks, token
+from tests.app.gateway import OPTIONS, PATIENCE
 from tests.campaigns.adapters.campaign import OPERATORS, World, answer_of, name_of, world
 from tests.campaigns.workers.campaign import SCHEMA, body_of
 
@@ -124,6 +126,21 @@ def test_responses_are_stored_continued_and_run_in_the_background(
     assert (line["model"], line["adapter"]) == ("fake", "law")
 
 
+def test_a_response_over_a_websocket_is_that_of_the_adapter(served: World) -> None:
+    address = served.gateway.url.replace("http", "ws") + "/v1/responses"
+    text = {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA}}
+    asked = {"type": "response.create", "model": "legal-7b", "text": text}
+    with connect(address, additional_headers=bearer("all"), open_timeout=PATIENCE) as socket:
+        socket.send(json.dumps({**asked, "input": "Say number 9 please."}))
+        event: Any = {"type": ""}
+        while event["type"] != "response.completed":
+            event = json.loads(socket.recv(PATIENCE))
+    response = event["response"]
+    (message,) = response["output"]
+    assert response["model"] == "fake:law"
+    assert message["content"][0]["text"] == answer_of(9, "law")
+
+
 def test_what_needs_no_worker_is_that_of_the_model(served: World) -> None:
     for path, body in (
         ("/tokenize", {"prompt": "the alarm"}),
@@ -197,6 +214,21 @@ def test_a_key_sees_and_uses_the_ids_of_its_entry(served: World, key: str) -> No
         if not may:
             words = f"The model '{name}' does not exist or you do not have access to it."
             assert answer.json()["error"]["message"] == words
+
+
+def test_a_token_needs_the_ids_of_adapters_in_its_claim(tmp_path: Path) -> None:
+    (tmp_path / "jwks.json").write_text(jwks("rsa"))
+    settings = {"jwks_file": tmp_path / "jwks.json", "jwt_issuer": ISSUER}
+    settings |= {"jwt_audience": AUDIENCE, "jwt_models_claim": "models"}
+    with world(("law", "tax"), **settings) as made:
+        for claim, ids in (
+            (["fake"], ["fake"]),
+            ("fake fake:tax", ["fake", "fake:tax"]),
+            (["fake:*"], ["fake:law", "fake:tax"]),
+            (["law", "*"], []),
+        ):
+            listed = made.gateway.get("/v1/models", headers=bearer(token(models=claim))).json()
+            assert [card["id"] for card in listed["data"]] == ids
 
 
 def test_an_error_names_only_adapters_that_the_key_may_use(served: World) -> None:
