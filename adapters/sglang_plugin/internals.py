@@ -299,6 +299,11 @@ TABLE: Final = (
     _piece("accept_call", "receives each token of an answer",
            Call(_SRT + "managers.scheduler_components.batch_result_processor", "", "accept_token",
                 ("token",))),
+    _piece("prefill_call", "receives the first token of an answer on a prefill server",
+           Call(_SRT + "disaggregation.prefill", "", "accept_token", ("token",))),
+    _piece("decode_call", "receives the first token of an answer on a decode server",
+           Call(_SRT + "disaggregation.decode_schedule_batch_mixin", "", "accept_token",
+                ("token",))),
     _piece("terminated_call", "is asked whether an answer has ended",
            Call(_BATCH, "", "is_terminated", ())),
     # -- draft trees and drafts
