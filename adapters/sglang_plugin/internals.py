@@ -341,6 +341,8 @@ TABLE: Final = (
     _piece("speculative_algorithm", "decides whether to draft forced text",
            Fields(_SRT + "arg_groups.fields.spec", "Spec", ("speculative_algorithm",)),
            Fields(_ARGS, "ServerArgs", ("speculative_algorithm",))),
+    _piece("get_device", "checks its masks on the server's device",
+           Function(_SRT + "runtime_context", "get_device")),
     _piece("device", "checks its masks on the server's device",
            Fields(_SRT + "arg_groups.fields.device", "Device", ("device",)),
            Fields(_ARGS, "ServerArgs", ("device",))),
