@@ -165,7 +165,7 @@ def older(turn: int | None) -> tuple[str, ...]:
 
 
 def main(asked: list[str]) -> str:
-    """What the command line in the file's header prints."""
+    """Return the output of the command in the file's header."""
     if not asked:
         return str(ensure_python())
     return " ".join(older(int(asked[1]) if asked[1:] else None))

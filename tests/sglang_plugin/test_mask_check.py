@@ -38,7 +38,7 @@ def test_a_mask_that_is_not_applied_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_mask_that_cannot_be_applied_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """REGRESSION: it was told as a mask that leaves other tokens."""
+    """REGRESSION: the message was that of a mask with other bits."""
 
     def fails(*_: Any) -> Any:
         raise OSError("no kernel")
