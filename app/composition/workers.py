@@ -3,7 +3,6 @@
 import ssl
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -211,9 +210,13 @@ def by_rank(pool: Pool) -> dict[str, int]:
 
 
 def workers_of_adapters(settings: ModelSettings, pool: Pool) -> dict[str, int]:
-    """Return for each adapter that a setting names the number of available workers that have it."""
-    available = [member for member in chain(*pool.sides) if member.available]
+    """Return for each adapter that a setting names the number of available workers that have it; of
+    pairs, on the side that has fewer.
+    """
     return {
-        name: sum(member.has_adapter(name) for member in available)
+        name: min(
+            sum(member.available and member.has_adapter(name) for member in side)
+            for side in pool.sides
+        )
         for name in dict.fromkeys(settings.adapters.values())
     }
