@@ -131,7 +131,7 @@ async def test_a_worker_that_left_leaves_no_series():
 async def test_an_adapter_is_at_as_many_pairs_as_the_smaller_side_has(
     prefill: list[str], decode: list[str], found: int
 ) -> None:
-    """REGRESSION: with an adapter on one side alone, which serves nobody, the number was above 0,
+    """REGRESSION: with an adapter on one side alone, which cannot be used, the number was above 0,
     and no alert fired.
     """
 
