@@ -137,13 +137,16 @@ test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target with-torch with-servers
 
 # One of the older tested versions by turns, with the plug-in's own tests and the main ones of a server: a few minutes.
-OLDER_SGLANG = $(shell $(PY) -m tests.sglang.environment older $(TURN))
+# All of them with TURN= (empty).
+OLDER_SGLANG = $(or $(shell $(PY) -m tests.sglang.environment older $(TURN)),$(error there is no older version to test))
 test-sglang-older: $(VENV)/.dev build ## test the plug-in in an older version of SGLang, by turns; installs 2 GB
-	$(MAKE) --no-print-directory test-sglang SGLANG=$(OLDER_SGLANG) TORCH_TESTS=tests/sglang_plugin SERVER_TESTS=tests/sglang/test_switchyard.py
+	for version in $(OLDER_SGLANG); do \
+	    $(MAKE) --no-print-directory test-sglang SGLANG=$$version TORCH_TESTS=tests/sglang_plugin SERVER_TESTS=tests/sglang/test_switchyard.py; \
+	done
 
 sglang-environments: $(VENV)/.dev
 	$(PY) -m tests.sglang.environment
-	SWITCHYARD_SGLANG_VERSION=$(OLDER_SGLANG) $(PY) -m tests.sglang.environment
+	for version in $(OLDER_SGLANG); do SWITCHYARD_SGLANG_VERSION=$$version $(PY) -m tests.sglang.environment; done
 
 # One thread of torch: for tiny models, two take twice the CPU.
 with-torch:

@@ -24,7 +24,15 @@ def main(given: list[str] | None = None) -> int:
     )
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
     paths = parser.parse_args(given).paths
-    versions = {str(path): Sources(path) for path in paths} or {"installed": Sources.installed()}
+    try:
+        versions = {str(path): Sources(path) for path in paths} or {
+            "installed": Sources.installed()
+        }
+    except ModuleNotFoundError:
+        parser.error("this interpreter has no SGLang: name a wheel, or a folder that contains it")
+    for name, sources in versions.items():
+        if sources.module("sglang") is None:
+            parser.error(f"{name}: no wheel or folder that contains sglang")
     return max(report(name, sources) for name, sources in versions.items())
 
 

@@ -275,7 +275,7 @@ def create(
     )
     vocabulary = read_vocabulary(tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids))
     masks = MaskBuffers(can_pin=api.can_pin(), device_kernel=api.device_kernel)
-    check_masks(api.set_bits, masks, api.device(server_args))
+    check_masks(api.set_bits, masks, api.device())
     backend = SwitchyardBackend(
         Compiler(
             vocabulary,

@@ -30,8 +30,13 @@ def check_masks(set_bits: Any, masks: MaskBuffers, device: str) -> None:
     failures = masks.failures
     masks.apply(logits, masks.move(mask, device))
     left = [tuple((row > float("-inf")).nonzero().flatten().tolist()) for row in logits.cpu()]
-    if left != [(), _TOKENS] or masks.failures != failures:
+    if masks.failures != failures:
         raise RuntimeError(
-            f"the grammar backend 'switchyard' cannot run here: a mask of the tokens {_TOKENS} "
-            f"leaves the logits of {left[1]} on the device {device!r}"
+            "the grammar backend 'switchyard' cannot run here: a mask cannot be applied on the "
+            f"device {device!r}; the log above says why"
+        )
+    if left != [(), _TOKENS]:
+        raise RuntimeError(
+            "the grammar backend 'switchyard' cannot run here: masks of no token and of the tokens "
+            f"{_TOKENS} leave the logits of {left[0]} and {left[1]} on the device {device!r}"
         )

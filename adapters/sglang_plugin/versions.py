@@ -139,9 +139,11 @@ class SGLangApi:
         ranks = [getattr(server_args, name, 1) or 1 for name in ("tp_size", "pp_size")]
         return all(count == 1 for count in ranks)
 
-    def device(self, server_args: Any) -> str:
-        """Return the kind of device that computes logits."""
-        return str(getattr(server_args, "device", None) or "cpu")
+    def device(self) -> str:
+        """Return the kind of device that computes logits. The server's arguments name it only if
+        the command line does.
+        """
+        return str(load("get_device")().device)
 
     def speculates_by_ngrams(self, server_args: Any) -> bool:
         """Whether the server uses n-gram speculation."""

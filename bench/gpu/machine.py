@@ -16,9 +16,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from adapters.sglang_plugin import versions
 
 from .device_kernel import device_kernel
 
@@ -45,10 +48,9 @@ OPTIONAL = ("flashinfer", "xgrammar", "llguidance")
 
 def found(device: str, modules: Sequence[str]) -> dict[str, Any]:
     """Return the facts that ``needs`` checks, with the errors of these modules."""
+    attempts: dict[str, Callable[[], object]] = {APPLIES: device_kernel, PLUGIN: _plugin}
     errors = {
-        name: _error(
-            device_kernel if name == APPLIES else lambda name=name: importlib.import_module(name)
-        )
+        name: _error(attempts.get(name) or partial(importlib.import_module, name))
         for name in dict.fromkeys((*OPTIONAL, *modules))
     }
     return {
@@ -61,6 +63,12 @@ def found(device: str, modules: Sequence[str]) -> dict[str, Any]:
         "driver": _driver(),
         "device": _device() if device == "cuda" else None,
     }
+
+
+def _plugin() -> None:
+    """Import the plug-in, and look for the internals that it needs, as the start of a server."""
+    importlib.import_module(PLUGIN)
+    versions.check()
 
 
 def _error(attempt: Callable[[], object]) -> str | None:

@@ -1,5 +1,6 @@
 """The benchmark for a GPU without one: what it asks of a machine, starts and judges."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from adapters.sglang_plugin import versions
+from bench.gpu import machine as interpreter
 from bench.gpu.__main__ import LACKING, arguments, main, parts_of
 from bench.gpu.machine import IMPORTS
 from bench.gpu.needs import Asked as Wanted
@@ -85,6 +88,20 @@ def test_each_thing_that_is_missing_is_named(
     found = machine_lacks({**MACHINE, **change}, wanted)
     assert len(found) == len(lacks), found
     assert all(line.startswith(begin) for line, begin in zip(found, lacks, strict=True)), found
+
+
+def test_an_sglang_without_internals_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The probe says so, not the start of the first server."""
+
+    def check() -> None:
+        raise versions.UnsupportedSGLang("SGLang 1, which lacks a piece")
+
+    monkeypatch.setattr(importlib, "import_module", lambda name: None)
+    monkeypatch.setattr(versions, "check", check)
+    errors = interpreter.found("cpu", [interpreter.PLUGIN])["errors"]
+    assert machine_lacks({**MACHINE, "errors": errors}, WANTED) == [
+        f"{interpreter.PLUGIN}: UnsupportedSGLang: SGLang 1, which lacks a piece"
+    ]
 
 
 def test_an_sglang_that_was_not_tested_is_told() -> None:

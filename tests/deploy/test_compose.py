@@ -118,8 +118,11 @@ def test_the_page_for_operators_lists_every_metric_with_its_labels() -> None:
         for name, labels in re.findall(r"`(switchyard_\w+)(\{[^}`]*\})?`", table)
     }
     assert sorted(listed.keys() ^ exported().keys()) == []
-    models = ("workers_running", "workers_available", "ranks_running")
-    more = {**dict.fromkeys(models, "model"), "compiler": "vocabulary"}
+    by_model = (
+        "workers_running", "workers_available", "ranks_running", "adapter_workers",
+        "prefill_workers_running", "prefill_workers_available",
+    )  # fmt: skip
+    more = {**dict.fromkeys(by_model, "model"), "compiler": "vocabulary"}
     labels = exported()
     for name, label in more.items():
         labels[f"switchyard_{name}"].add(label)
@@ -141,6 +144,7 @@ def test_the_page_for_operators_uses_metrics_that_exist_and_lists_the_fields_of_
     section = text.partition("## Monitoring\n")[2].partition("\n## ")[0]
     assert sorted(set(re.findall(r"\bswitchyard_\w+", section)) - known_metrics()) == []
     record = RequestRecord("r", phase="answering", model="m", key="k", queue_s=0.1, prepare_s=0.1)
+    record.adapter = "a"
     record.attempts, record.finish = [Attempt("w")], ["stop"]
     record.backend, record.error = "switchyard", "overloaded"
     record.trace = TraceContext.begin(None, 1.0)

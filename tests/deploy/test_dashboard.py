@@ -22,7 +22,7 @@ from tests.redis_server import RedisServer, free_port
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = shutil.which("prometheus")
 #: of HAProxy, of failed workers, refused requests, shadow constraints and fetched images, and
-#: of a cache, of ranks and of adapters that the noise worker lacks
+#: of a cache, of ranks, adapters and prefill workers, which the noise worker lacks
 UNSEEN = (
     "haproxy_",
     "switchyard_worker_failures",
@@ -34,6 +34,7 @@ UNSEEN = (
     "switchyard_adapter_",
     "switchyard_image_fetch",
     "switchyard_ranks_running",
+    "switchyard_prefill_",
     'kind="cached"',
 )
 

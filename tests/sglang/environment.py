@@ -3,7 +3,7 @@
     python -m tests.sglang.environment        makes it, or brings it up to date, and prints its
                                               interpreter
     python -m tests.sglang.environment older 17    prints the older version of SGLang whose turn it
-                                              is at the 17th commit
+                                              is at the 17th commit; without a turn, all of them
 
     SWITCHYARD_SGLANG_VERSION   of SGLang (the newest tested one)
     SWITCHYARD_SGLANG_VENV      where it is (.data/sglang); those of older versions are next to it,
@@ -158,11 +158,18 @@ def _read(path: Path) -> str:
     return path.read_text() if path.is_file() else ""
 
 
-def older(turn: int) -> str:
-    """The older version of SGLang whose turn it is."""
-    return TESTED[turn % (len(TESTED) - 1)]
+def older(turn: int | None) -> tuple[str, ...]:
+    """The older version of SGLang whose turn it is; all of them without a turn."""
+    versions = TESTED[:-1]
+    return versions if turn is None else (versions[turn % len(versions)],)
+
+
+def main(asked: list[str]) -> str:
+    """Return the output of the command in the file's header."""
+    if not asked:
+        return str(ensure_python())
+    return " ".join(older(int(asked[1]) if asked[1:] else None))
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:]
-    sys.stdout.write(f"{older(int(asked[1])) if asked else ensure_python()}\n")
+    sys.stdout.write(f"{main(sys.argv[1:])}\n")

@@ -218,12 +218,15 @@ def test_the_requests_of_another_backend_are_left_alone(manager: Any) -> None:
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
     """Stand-ins for SGLang's settings, whose runtime context exists only in a server."""
-    found = types.SimpleNamespace(strict=False, parser=None, whitespace=(None, None))
+    found = types.SimpleNamespace(strict=False, parser=None, whitespace=(None, None), device="cpu")
     api = versions.SGLangApi
     monkeypatch.setattr(api, "strict_thinking", lambda self: found.strict)
     monkeypatch.setattr(api, "reasoning_parser", lambda self, tokenizer: found.parser)
     monkeypatch.setattr(api, "json_whitespace", lambda self: found.whitespace)
     monkeypatch.setattr(api, "can_pin", lambda self: False)
+    monkeypatch.setattr(
+        "sglang.srt.runtime_context.get_device", lambda: types.SimpleNamespace(device=found.device)
+    )
     return found
 
 
@@ -237,6 +240,15 @@ def test_the_backend_is_made_of_sglangs_tokenizer(serving: Any) -> None:
     json.dumps(status)
     grammar = made.dispatch_json('{"const":"é"}')
     assert isinstance(grammar, SwitchyardGrammar)
+
+
+def test_masks_are_checked_on_the_device_that_sglang_found(serving: Any) -> None:
+    """REGRESSION: the arguments name none unless the command line does, and the check ran on the
+    CPU.
+    """
+    serving.device = "unheard-of"
+    with pytest.raises(RuntimeError, match="unheard-of"):
+        create(types.SimpleNamespace(device=None), byte_level(), 320, {256})
 
 
 def test_one_of_several_ranks_makes_nothing_ahead(

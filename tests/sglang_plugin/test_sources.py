@@ -8,6 +8,7 @@ import pytest
 
 from adapters.sglang_plugin.internals import Call, Fields, Function, Value
 from adapters.sglang_plugin.sources import Sources, parameters
+from tools import sglang_internals
 
 MODULE = """
 from elsewhere import CHOICES
@@ -106,3 +107,28 @@ def test_each_way_is_found_or_says_what_differs(
 def test_parameters_without_a_default_come_first() -> None:
     (made,) = ast.parse("def f(self, a, b=1, *c, d, e=2, **g): ...").body
     assert parameters(made) == (("a", "d", "b", "e"), 2)
+
+
+def test_the_tool_lists_missing_pieces_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = tmp_path / "sglang"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    environ = package / "srt" / "environ.py"
+    environ.parent.mkdir()
+    environ.write_text("envs = 1")
+    assert sglang_internals.main([str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"== {tmp_path}" and lines[1].startswith("lacks   sglang.srt")
+    assert lines[-1] == "ok      sglang.srt.environ: envs"
+    assert any(line.startswith("absent  ") and "optional" in line for line in lines)
+
+
+def test_the_tool_refuses_a_path_without_sglang(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """REGRESSION: every piece was listed as missing."""
+    with pytest.raises(SystemExit):
+        sglang_internals.main([str(tmp_path / "sglang-0.5.24*.whl")])
+    assert "sglang-0.5.24*.whl: no wheel or folder" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.sglang_plugin.versions import TESTED
-from tests.sglang.environment import OLDER, REQUIREMENTS, older, requirements
+from tests.sglang.environment import OLDER, REQUIREMENTS, main, requirements
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,12 +27,22 @@ def test_another_version_has_none() -> None:
 
 
 def test_older_versions_take_turns() -> None:
-    assert {older(turn) for turn in range(1000, 1000 + len(TESTED) - 1)} == {*TESTED[:-1]}
+    turns = range(1000, 1000 + len(TESTED) - 1)
+    assert {main(["older", str(turn)]) for turn in turns} == {*TESTED[:-1]}
+    assert main(["older"]).split() == [*TESTED[:-1]]  # without a turn, all
     assert re.findall(r'^\["(.*)"\]', OLDER.read_text(), re.M) == [*reversed(TESTED[:-1])]
 
 
 def test_documents_name_them() -> None:
     table = (ROOT / "docs/workers.md").read_text()
     assert re.findall(r"^\| (0\.\d+\.\d+) \|", table, re.M) == [*reversed(TESTED)]
-    for file in ("Dockerfile", "docker-compose.yml"):
-        assert f"lmsysorg/sglang:v{TESTED[-1]}" in (ROOT / file).read_text()
+    newest = TESTED[-1]
+    for file, text in (
+        ("Dockerfile", f"lmsysorg/sglang:v{newest}"),
+        ("docker-compose.yml", f"lmsysorg/sglang:v{newest}"),
+        ("docs/deployment.md", f"lmsysorg/sglang:v{newest}"),
+        ("docs/running.md", f"SGLang {newest} with the plug-in"),
+        ("docs/tutorials/sglang-gpu.md", f"pip install sglang=={newest}"),
+        ("bench/README.md", f"SGLang {newest} server"),
+    ):
+        assert text in (ROOT / file).read_text(), file

@@ -7,7 +7,7 @@ import pytest
 
 from adapters import workers
 from adapters.workers import Bootstrap, SGLangWorker
-from app.composition.workers import make_pool, make_workers
+from app.composition.workers import make_pool, make_workers, workers_of_adapters
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics, ModelMetrics
@@ -16,6 +16,7 @@ from app.pool.policies import LeastLoad, PrefixAware
 from app.pool.worker_pool import Pool
 from app.settings import ModelSettings
 from engine import Compiler
+from tests.app.pool.fakes import Fake
 from tests.waiting import eventually
 
 
@@ -120,4 +121,33 @@ async def test_a_worker_that_left_leaves_no_series():
     pool.remove(gone)
     await eventually(lambda: series(metrics, "switchyard_worker_failures_total") == {"sglang b:2"})
     assert series(metrics, "switchyard_worker_ejections_total") == {"sglang b:2"}
+    await pool.aclose()
+
+
+@pytest.mark.parametrize(
+    ("prefill", "decode", "found"),
+    [(["law"], ["law"], 1), (["law"], [], 0), ([], ["law"], 0), (["law", "law"], ["law"], 1)],
+)
+async def test_an_adapter_is_at_as_many_pairs_as_the_smaller_side_has(
+    prefill: list[str], decode: list[str], found: int
+) -> None:
+    """REGRESSION: with an adapter on one side alone, which cannot be used, the number was above 0,
+    and no alert fired.
+    """
+
+    def side(name: str, adapters: list[str]) -> list[Fake]:
+        made = [Fake(f"{name}{number}") for number in range(2)]
+        for worker, adapter in zip(made, adapters, strict=False):
+            worker.adapters = {adapter: ""}
+        return made
+
+    pool = PairedPool(
+        side("d", decode),
+        policy=LeastLoad(),
+        prefill=Pool(side("p", prefill), policy=LeastLoad()),
+        meet=lambda worker, room: Bootstrap(worker.name, 1, room),
+    )
+    given = {"adapters": {"legal": "law"}, "workers": ["http://d"], "model": "m"}
+    settings = ModelSettings.model_validate(given)
+    assert workers_of_adapters(settings, pool) == {"law": found}
     await pool.aclose()
