@@ -28,6 +28,8 @@ SHOWN = (
 WHOLE = "null"
 #: the port at which decode servers meet a prefill server, if it names none
 BOOTSTRAP_PORT = 8998
+#: the speculative algorithm that refuses grammars, penalties and log probabilities
+WITHOUT_GRAMMARS = "UNO"
 #: the name of our plug-in's backend, and of its field in a scheduler's state
 PLUGIN = "switchyard"
 #: facts of a plug-in's status that readiness shows besides those that must match
@@ -93,6 +95,8 @@ def _trouble(info: Mapping[str, Any], wanted: str | None) -> str | None:
     backend = info.get("grammar_backend")
     if backend == "none" or info.get("skip_tokenizer_init"):
         return "the server runs without a grammar backend"
+    if info.get("speculative_algorithm") == WITHOUT_GRAMMARS:
+        return f"the server drafts with {WITHOUT_GRAMMARS}, which takes no request with a grammar"
     if wanted is not None and backend != wanted:
         return f"the server must run the grammar backend {wanted!r}, got {backend!r:.100}"
     return None

@@ -282,6 +282,8 @@ def info_server(**paths: httpx.Response) -> SGLangWorker:
 
 
 INFO = (RECORDED / "server_info.json").read_text()
+#: a server with a draft model
+DRAFTING = json.loads(INFO) | {"speculative_algorithm": "EAGLE3"}
 
 
 @pytest.mark.parametrize(
@@ -310,6 +312,24 @@ INFO = (RECORDED / "server_info.json").read_text()
             },
             False,
             "without a grammar backend",
+        ),
+        (
+            {
+                "ready": httpx.Response(200),
+                "server_info": httpx.Response(
+                    200, json=DRAFTING | {"speculative_algorithm": "UNO"}
+                ),
+            },
+            False,
+            "drafts with UNO, which takes no request with a grammar",
+        ),
+        (
+            {
+                "ready": httpx.Response(200),
+                "server_info": httpx.Response(200, json=DRAFTING),
+            },
+            True,
+            "",
         ),
     ],
 )
