@@ -19,7 +19,7 @@ REQUESTS = 120
 def test_an_adapter_answers_while_a_worker_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(member, "BACKOFF_S", 0.05)
     monkeypatch.setattr(member, "BACKOFF_MAX_S", 0.2)
-    (seed,) = seeds(1)
+    seed = seeds(10)[0]
     with world() as made:
         report = made.run(REQUESTS, seed)
     assert (report.wrong, report.failures) == ([], []), f"seed {seed}: {dict(report.changes)}"

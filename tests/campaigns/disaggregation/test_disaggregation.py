@@ -26,6 +26,7 @@ def world() -> Iterator[Pairs]:
             yield made
 
 
+@pytest.mark.share
 @pytest.mark.parametrize(("half", "name"), FAULTS)
 def test_one_bad_worker_of_two(world: Pairs, half: Half, name: str) -> None:
     assert complaints_of(world.run_at(half, FAULTS[half, name], REQUESTS)) == []
