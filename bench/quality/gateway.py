@@ -70,7 +70,7 @@ class Gateway:
         name = self._model.settings.served_model
         request = ChatRequest.model_validate(case.request(asking, model=name, **options))
         record = RequestRecord(case.id)
-        context = RequestContext(client="quality", model=name, size=0, record=record)
+        context = RequestContext(client="quality", priority=0, model=name, size=0, record=record)
         completion = await self._model.chat.complete(request, context)
         return dict(completion.body)
 
