@@ -1,7 +1,7 @@
 """LoRA adapters: their names, and workers that load and unload them.
 
-An adapter changes a model's weights, and neither its tokens nor its chat template. A worker that
-has several answers each generation with the one that it names, or with none (Generation.lora).
+An adapter changes a model's weights, but not its tokens or its chat template. A generation names
+the adapter that answers it, or none (Generation.lora).
 """
 
 from dataclasses import dataclass

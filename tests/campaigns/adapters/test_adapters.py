@@ -4,7 +4,6 @@ request fails, while one worker has all.
 
 import pytest
 
-from app.pool import member
 from tests.turns import seeds
 
 from .campaign import MODEL, world
@@ -16,9 +15,7 @@ pytestmark = pytest.mark.campaign
 REQUESTS = 120
 
 
-def test_an_adapter_answers_while_a_worker_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(member, "BACKOFF_S", 0.05)
-    monkeypatch.setattr(member, "BACKOFF_MAX_S", 0.2)
+def test_an_adapter_answers_while_a_worker_has_it(short_backoffs: None) -> None:
     seed = seeds(10)[0]
     with world() as made:
         report = made.run(REQUESTS, seed)

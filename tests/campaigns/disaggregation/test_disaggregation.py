@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.workers import Half
-from app.pool import member
 
 from .campaign import Pairs, complaints_of, pairs
 from .faults import FAULTS
@@ -17,13 +16,9 @@ REQUESTS = 8
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[Pairs]:
-    """Backoffs are short: how they grow is tested with the pool."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(member, "BACKOFF_S", 0.05)
-        patch.setattr(member, "BACKOFF_MAX_S", 0.2)
-        with pairs() as made:
-            yield made
+def world(short_backoffs: None) -> Iterator[Pairs]:
+    with pairs() as made:
+        yield made
 
 
 @pytest.mark.share

@@ -18,10 +18,8 @@ from tests.app.gateway import Gateway
 from tests.campaigns.workers.campaign import (
     AT_ONCE,
     PATIENCE,
-    Failed,
-    body_of,
+    ask,
     settings_of,
-    text_of,
 )
 from tests.campaigns.workers.fake import Loop
 from tests.sglang.tiny_model import make_tokenizer
@@ -153,17 +151,7 @@ class World:
         self, client: httpx.AsyncClient, numbers: Iterator[int], outcome: Outcome
     ) -> None:
         for number in numbers:
-            streams = number % 2 == 1
-            response = await client.post("/v1/chat/completions", json=body_of(number, streams))
-            try:
-                text = text_of(response, streams)
-            except Failed as failure:
-                outcome.failures.append(f"{number}: {failure}")
-            except (ValueError, LookupError, TypeError) as error:
-                outcome.wrong.append(f"{number}: {error!r}: {response.text[-300:]}")
-            else:
-                if text != f'{{"n": {number}}}':
-                    outcome.wrong.append(f"{number}: {text!r}")
+            await ask(client, number, outcome)
 
 
 @contextmanager

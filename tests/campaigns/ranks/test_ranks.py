@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.pool import member
-
 from .campaign import RANKS, SCENARIOS, World, world
 
 pytestmark = pytest.mark.campaign
@@ -15,13 +13,9 @@ REQUESTS = 96
 
 
 @pytest.fixture(scope="module")
-def both() -> Iterator[World]:
-    """Backoffs are short: how they grow is tested with the pool."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(member, "BACKOFF_S", 0.05)
-        patch.setattr(member, "BACKOFF_MAX_S", 0.2)
-        with world() as made:
-            yield made
+def both(short_backoffs: None) -> Iterator[World]:
+    with world() as made:
+        yield made
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

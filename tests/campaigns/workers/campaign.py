@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import httpx
 
@@ -111,21 +111,7 @@ class World:
         self, client: httpx.AsyncClient, numbers: Iterator[int], outcome: Outcome
     ) -> None:
         for number in numbers:
-            await self._ask(client, number, outcome)
-
-    async def _ask(self, client: httpx.AsyncClient, number: int, outcome: Outcome) -> None:
-        """Sends one request, every other one as a stream, and judges what comes."""
-        streams = number % 2 == 1
-        response = await client.post("/v1/chat/completions", json=body_of(number, streams))
-        try:
-            text = text_of(response, streams)
-        except Failed as failure:
-            outcome.failures.append(f"{number}: {failure}")
-        except (ValueError, LookupError, TypeError) as error:
-            outcome.wrong.append(f"{number}: {error!r}: {response.text[-300:]}")
-        else:
-            if text != f'{{"n": {number}}}':
-                outcome.wrong.append(f"{number}: {text!r}")
+            await ask(client, number, outcome)
 
     async def _ejection(self, client: httpx.AsyncClient, outcome: Outcome) -> None:
         start = time.monotonic()
@@ -143,7 +129,7 @@ class World:
         async with self._client() as client:
             while time.monotonic() < start + PATIENCE:
                 self._number += 1
-                await self._ask(client, self._number, ignored)
+                await ask(client, self._number, ignored)
                 worker = await self._state(client)
                 if worker["circuit"] == "closed" and worker["ready"] and not worker["failures"]:
                     outcome.seconds_to_recover = time.monotonic() - start
@@ -172,6 +158,28 @@ class World:
     @property
     def _name(self) -> str:
         return f"sglang 127.0.0.1:{self.bad.port}"
+
+
+class Answered(Protocol):
+    """The results that a campaign keeps."""
+
+    failures: list[str]
+    wrong: list[str]
+
+
+async def ask(client: httpx.AsyncClient, number: int, outcome: "Answered") -> None:
+    """Sends one request, every other one as a stream, and judges what comes."""
+    streams = number % 2 == 1
+    response = await client.post("/v1/chat/completions", json=body_of(number, streams))
+    try:
+        text = text_of(response, streams)
+    except Failed as failure:
+        outcome.failures.append(f"{number}: {failure}")
+    except (ValueError, LookupError, TypeError) as error:
+        outcome.wrong.append(f"{number}: {error!r}: {response.text[-300:]}")
+    else:
+        if text != f'{{"n": {number}}}':
+            outcome.wrong.append(f"{number}: {text!r}")
 
 
 class Failed(Exception):

@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 
 from adapters.workers import FailureReason
-from app.pool import member
 
 from .campaign import World, world
 from .faults import FAULTS
@@ -19,13 +18,9 @@ REQUESTS = 32
 
 
 @pytest.fixture(scope="module")
-def both() -> Iterator[World]:
-    """Backoffs are short: how they grow is tested with the pool."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(member, "BACKOFF_S", 0.05)
-        patch.setattr(member, "BACKOFF_MAX_S", 0.2)
-        with world() as made:
-            yield made
+def both(short_backoffs: None) -> Iterator[World]:
+    with world() as made:
+        yield made
 
 
 @pytest.mark.parametrize("name", FAULTS)
