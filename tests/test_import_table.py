@@ -67,6 +67,7 @@ APP_FACES = frozenset(
         "adapters.formats",
         "adapters.shadowing",
         "adapters.text_path",
+        "adapters.whitespace_pattern",
         "adapters.workers",
         "adapters.workers.noise_vocabulary",
     ]
@@ -75,7 +76,7 @@ APP_FACES = frozenset(
 NATIVE_FACES = frozenset(
     ["engine", "engine.native.pool", "engine.runtime.parser", "engine.vocabulary.vocabulary"]
 )
-PLUGIN_FACES = frozenset({"engine", "cache", "adapters.shadowing"})
+PLUGIN_FACES = frozenset({"engine", "cache", "adapters.shadowing", "adapters.whitespace_pattern"})
 IN_PROCESS = frozenset({"numpy", "torch", "tokenizers", "transformers"})
 
 #: the longest part that contains a file applies

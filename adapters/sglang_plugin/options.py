@@ -4,16 +4,13 @@ Invariants   for an option that cannot be applied as SGLang means it, a sentence
              the worker's status says so (``warnings``).
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..whitespace_pattern import READ_PATTERNS, read_whitespace_pattern
 from .grammar_specs import FLEXIBLE, Whitespace
 from .versions import SGLangApi
 
-_ONE: Final = r" |\\[snrt]|[\n\r\t]"
-#: a class of white space with a quantifier, as SGLang's own example: [\n\t ]*
-_PATTERN: Final = re.compile(rf"(?:\[((?:{_ONE})+)\]|({_ONE}))(?:([?*])|\{{0,([1-9]\d{{0,3}})\}})")
 #: the engine's default has at most so many characters: a line feed and 20 spaces
 _MOST_DEFAULT: Final = 21
 
@@ -70,7 +67,7 @@ def _whitespace(most: int | None, pattern: str | None) -> tuple[Whitespace, list
     if found is None:
         return Whitespace(most), [
             f"--constrained-json-whitespace-pattern {pattern[:100]!r} is not applied: it must be "
-            "empty, or white space with a quantifier, such as '[ ]?', '[\\n ]*' or '\\s*'"
+            f"{READ_PATTERNS}"
         ]
     if most is not None and not found.is_spaced and (found.most is None or most < found.most):
         return Whitespace(most), []
@@ -81,14 +78,11 @@ def whitespace_of(pattern: str) -> Whitespace | None:
     """Return white space of which all matches a pattern, the widest that the engine has; None: it
     has none for this pattern.
     """
-    if not pattern:
-        return Whitespace(0)
-    if (parts := _PATTERN.fullmatch(pattern)) is None:
+    found = read_whitespace_pattern(pattern)
+    if found is None:
         return None
-    characters, quantifier, count = parts[1] or parts[2], parts[3], parts[4]
-    if " " not in characters and "\\s" not in characters:
+    if not found.has_spaces:
         return Whitespace(0)
-    if not any(line in characters for line in ("\n", "\\n", "\\s")):
+    if not found.has_line_feeds:
         return Whitespace(is_spaced=True)
-    most = 1 if quantifier == "?" else int(count) if count else _MOST_DEFAULT
-    return Whitespace(most) if most < _MOST_DEFAULT else FLEXIBLE
+    return FLEXIBLE if found.most is None or found.most >= _MOST_DEFAULT else Whitespace(found.most)

@@ -126,14 +126,17 @@ def _drained(models: ServedModels, name: str, *, is_draining: bool) -> JSONRespo
 
 
 def _refuse_last(models: ServedModels, name: str) -> None:
-    """Raise ApiError 409 if a pool would have no available worker left."""
-    for members in (side for model in models for side in model.pool.sides):
-        others = [member for member in members if member.name != name]
-        if len(others) < len(members) and not any(each.available for each in others):
-            raise ApiError(
-                409,
-                f"'{name[:200]}' is the last available worker; requests would fail. Set 'force' to "
-                "drain it anyway.",
-                param="worker",
-                code="last_worker",
-            )
+    """Raise ApiError 409 if a pool, or a half of one, would have no available worker left."""
+    for model in models:
+        for members in model.pool.sides:
+            leaving = [member for member in members if member.name == name]
+            others = [member for member in members if member.name != name]
+            if leaving and not any(member.available for member in others):
+                half = model.pool.half_of(leaving[0])
+                raise ApiError(
+                    409,
+                    f"'{name[:200]}' is the last available {f'{half} ' if half else ''}worker of "
+                    f"'{model.name}'; requests would fail. Set 'force' to drain it anyway.",
+                    param="worker",
+                    code="last_worker",
+                )

@@ -9,8 +9,9 @@ A pattern of the white space that clients send is a class of characters with a q
 answer has white space that the pattern allows, though not all of it.
 """
 
-import re
 from collections.abc import Iterator
+
+from adapters.whitespace_pattern import READ_PATTERNS, read_whitespace_pattern
 
 from ..errors import bad_field
 from ..generation import AskedLayout
@@ -18,8 +19,6 @@ from ..protocol import CompletionRequest, ConstraintFields, GenerationFields, Gr
 
 #: the options of structured_outputs that are no constraint of their own
 LAYOUT_OPTIONS = ("disable_any_whitespace", "whitespace_pattern")
-_ONE = r" |\\[snrt]|[\n\r\t]"
-_CLASS = re.compile(rf"(?:\[((?:{_ONE})+)\]|({_ONE}))([?*]|\{{0,[1-9]\d{{0,3}}\}})")
 _Request = GenerationFields | CompletionRequest | GrammarRequest
 
 
@@ -57,18 +56,16 @@ def _asked(request: _Request) -> Iterator[AskedLayout]:
 
 def _of_pattern(pattern: str, param: str) -> AskedLayout:
     """Return the widest layout of which all white space matches a pattern."""
-    if not pattern:
-        return AskedLayout(param, "compact")
-    if (parts := _CLASS.fullmatch(pattern)) is None:
+    found = read_whitespace_pattern(pattern)
+    if found is None:
         raise bad_field(
-            "Invalid value for '{at}': must be empty, or white space with a quantifier, such as "
-            "'[ ]?', '[\\n ]*' or '\\s*'; got {pattern}.",
+            "Invalid value for '{at}': must be {allowed}; got {pattern}.",
             param,
             "invalid_value",
+            allowed=READ_PATTERNS,
             pattern=repr(pattern[:100]),
         )
-    blanks, quantifier = parts[1] or parts[2], parts[3]
-    if " " not in blanks and "\\s" not in blanks:
+    if not found.has_spaces:
         return AskedLayout(param, "compact")
-    has_lines = any(line in blanks for line in ("\n", "\\n", "\\s"))
-    return AskedLayout(param, "flexible" if has_lines and quantifier == "*" else "spaced")
+    has_every_layout = found.has_line_feeds and found.most is None
+    return AskedLayout(param, "flexible" if has_every_layout else "spaced")

@@ -91,8 +91,11 @@ async def examine_salts(served: ServedModel, member: Member) -> Finding | None:
             f"a prompt with another salt found {apart:,} cached tokens: salts do not separate",
             "use another server, or kv_cache=shared",
         )
-    kept = f"{again:,} cached tokens with the same salt" if again else "no prompt is cached"
-    return Finding("ok", place, f"salts separate the KV caches of keys ({kept})")
+    if not again:
+        text = "it reports no cached tokens, not even for the same salt; separation was not seen"
+        return Finding("ok", place, text)
+    text = f"salts separate the KV caches of keys ({again:,} cached tokens with the same salt)"
+    return Finding("ok", place, text)
 
 
 async def examine_priorities(

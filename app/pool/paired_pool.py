@@ -30,7 +30,6 @@ Not here     how servers meet and what they send each other (SGLang).
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from random import randrange
 from typing import Any
 
@@ -184,15 +183,15 @@ class PairedPool(Pool):
 
     async def _taken_pair(self, asked: "_AskedPairs") -> "_Pair | None":
         """Return a worker of each side, whose slots are taken; None: a side has none."""
-        decode = await _taken(asked.decode)
+        decode = await self.take(asked.decode.asked)
         if decode is None:
             return None
         prefill: Seat | None = None
         try:
-            prefill = await _taken(asked.prefill)
+            prefill = await self.prefill.take(asked.prefill.asked)
         finally:
             if prefill is None:
-                self._slots.release(decode)
+                self.release(decode)
         return None if prefill is None else _Pair(decode, prefill)
 
     def _may_ask_others(self, asked: "_AskedPairs") -> bool:
@@ -232,7 +231,7 @@ class PairedPool(Pool):
             for member in (pair.decode, pair.prefill):
                 member.answering += 1
             if half.is_filled:
-                self.prefill._recovery.answered(pair.prefill)
+                self.prefill.recovery.answered(pair.prefill)
 
         attempt = AttemptRun(
             pair.decode.worker, asked.at(where, noted), self._deadlines, self._sweep, on_begin
@@ -245,9 +244,9 @@ class PairedPool(Pool):
             if not task.done():  # it has sent what this answer needed
                 half.noted.error = None
             if attempt.overran:
-                self._recovery.failed(pair.decode, "overrun", OVERRUN, pair.decode_answers)
+                self.recovery.failed(pair.decode, "overrun", OVERRUN, pair.decode_answers)
             else:
-                self._recovery.answered(pair.decode)
+                self.recovery.answered(pair.decode)
             return None
         except Exception as raised:
             error = asked.judged(pair, half, raised)
@@ -264,7 +263,7 @@ class PairedPool(Pool):
             half.error = None  # its traceback refers to frames that hold the prompt
             for member in (pair.decode, pair.prefill):
                 member.answering -= attempt.has_begun
-            self._slots.release(pair.decode_seat)
+            self.release(pair.decode_seat)
             noted.end()
 
     def _begin_half(
@@ -277,7 +276,7 @@ class PairedPool(Pool):
 
         def ended(task: "asyncio.Task[None]") -> None:
             self._halves.discard(task)
-            self.prefill._slots.release(pair.prefill_seat)
+            self.prefill.release(pair.prefill_seat)
             half.noted.end()
 
         task.add_done_callback(ended)  # a task that is cancelled before it begins runs no code
@@ -287,7 +286,7 @@ class PairedPool(Pool):
         self, pair: "_Pair", half: "_Half", run: AttemptRun, decode: AttemptRun
     ) -> None:
         """Read the answer of a prefill worker, which ends once the decode worker has all."""
-        recovery = self.prefill._recovery
+        recovery = self.prefill.recovery
         try:
             await run.wait(_take_all)
             half.noted.error = None
@@ -346,7 +345,7 @@ class _Side:
     @property
     def left(self) -> list[Member]:
         """The workers that may be asked."""
-        return self.pool._candidates(self.asked)
+        return self.pool.candidates(self.asked)
 
     def asks_again(self) -> bool:
         """Let doubtful workers be asked once more; return whether there is one."""
@@ -362,7 +361,7 @@ class _Side:
         if isinstance(error, WorkerError) and reason == "refused" and not self.asked.has_begun:
             self.asked.refusals.append((member, error))
         elif reason is not None:
-            self.pool._recovery.failed(member, reason, error, answers)
+            self.pool.recovery.failed(member, reason, error, answers)
         self.asked.tried.append(member)
         if in_doubt and member not in self._asked_again:
             self._doubtful.append(member)
@@ -370,7 +369,7 @@ class _Side:
     def begin(self) -> None:
         """Count a pair's first token: it has accepted the generation."""
         self.asked.begin()
-        self.pool._recovery.contradict(self.asked.refusals)
+        self.pool.recovery.contradict(self.asked.refusals)
 
 
 class _AskedPairs:
@@ -433,13 +432,6 @@ class _AskedPairs:
         for (side, member, answers), each in to_blame:
             side.blame(member, each, answers, in_doubt=in_doubt)
         return error
-
-
-async def _taken(side: _Side) -> Seat | None:
-    """Return a seat of a side, which is taken; None: there is none. Raises as Pool does."""
-    pool, asked = side.pool, side.asked
-    seat = pool._slots.take_free(partial(pool._pick, asked))
-    return await pool._free(asked) if seat is None else seat
 
 
 def _take_all(chunk: Chunk) -> bool:

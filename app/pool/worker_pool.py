@@ -78,6 +78,9 @@ class Pool:
         discovery: adds and removes workers while the pool runs.
         observer: receives failures, ejections and removals, and logs.
         probe: default: see Recovery.
+
+    Attributes:
+        recovery: counts failures and answers of members.
     """
 
     #: what takes a generation, in errors
@@ -108,11 +111,11 @@ class Pool:
         self._slots = Slots(lambda: self._in_service, max_running)
         changed = self._slots.wake
         self._sweep = DeadlineSweep()
-        self._recovery = Recovery(
+        self.recovery = Recovery(
             lambda: self.members, self._deadlines, self._sweep, self._observer, changed, probe
         )
         self._health = HealthChecks(
-            health_seconds, self._recovery, self._observer, self._slots.check
+            health_seconds, self.recovery, self._observer, self._slots.check
         )
         self._leaving: dict[asyncio.Task[None], Member] = {}
 
@@ -129,7 +132,7 @@ class Pool:
 
     async def aclose(self) -> None:
         """Stop the checks and probes, then the workers."""
-        self._recovery.close()
+        self.recovery.close()
         if self._discovery is not None:
             await self._discovery.aclose()
         members = [*self.members, *self._leaving.values()]
@@ -286,11 +289,9 @@ class Pool:
         # errors hold this frame, and so the images of the prompt
         try:
             while not asked.tried or self._may_retry(asked):
-                seat = self._slots.take_free(partial(self._pick, asked))
+                seat = await self.take(asked)
                 if seat is None:
-                    seat = await self._free(asked)
-                    if seat is None:
-                        break
+                    break
                 if not asked.tried:
                     self._budget.count_request()
                 asked.tried.append(seat.member)
@@ -323,7 +324,7 @@ class Pool:
         def on_begin() -> None:
             asked.begin()
             member.answering += 1
-            self._recovery.contradict(asked.refusals)
+            self.recovery.contradict(asked.refusals)
 
         try:
             attempt = AttemptRun(
@@ -331,9 +332,9 @@ class Pool:
             )
             await attempt.wait(begin(attempt))
             if attempt.overran:
-                self._recovery.failed(member, "overrun", OVERRUN, answers)
+                self.recovery.failed(member, "overrun", OVERRUN, answers)
             else:
-                self._recovery.answered(member)
+                self.recovery.answered(member)
             noted.error = None
             return None
         except Exception as raised:
@@ -342,24 +343,52 @@ class Pool:
             if isinstance(raised, WorkerError) and reason == "refused" and not asked.has_begun:
                 asked.refusals.append((member, raised))
             elif reason is not None:
-                self._recovery.failed(member, reason, raised, answers)
+                self.recovery.failed(member, reason, raised, answers)
             if asked.has_begun or reason is None:
                 raise
             return raised
         finally:
             member.answering -= asked.has_begun
-            self._slots.release(seat)
+            self.release(seat)
             noted.end()
 
-    async def _free(self, asked: "Asked") -> Seat | None:
-        """Wait for a worker, and return a seat of it, which is taken; None: no worker takes the
-        generation. Raises PromptTooLong, and WorkerError 503: none was free in time.
+    # -- parts of a generation (also used by pools of pairs) ---------------------------------------
+
+    async def take(self, asked: "Asked") -> Seat | None:
+        """Return a seat for a generation, which is taken; wait for one if all fit workers are at
+        their bound. The caller must ``release`` it. None: no worker takes the generation.
+
+        Raises:
+            PromptTooLong: no worker's context has room.
+            WorkerError: 503, none was free in time.
         """
-        if not self._candidates(asked):
+        pick = partial(self._pick, asked)
+        seat = self._slots.take_free(pick)
+        if seat is not None:
+            return seat
+        if not self.candidates(asked):
             self._check_room(asked)
             return None
-        pick, seconds = partial(self._pick, asked), self._deadlines.first_token
-        return await self._slots.take(pick, seconds, asked.generation.lora)
+        return await self._slots.take(pick, self._deadlines.first_token, asked.generation.lora)
+
+    def release(self, seat: Seat) -> None:
+        """Give a seat back that was taken."""
+        self._slots.release(seat)
+
+    def candidates(self, asked: "Asked") -> list[Member]:
+        """Return the workers that may be asked."""
+        got, images = _length(asked.generation), asked.generation.images
+        adapter, salt = asked.generation.lora, asked.generation.cache_salt
+        return [
+            member
+            for member in self.members
+            if not member.is_draining
+            and member not in asked.tried
+            and member.has_room(got)
+            and member.sees(images)
+            and (salt is None or member.takes_salts)
+            and member.has_adapter(adapter)
+        ]
 
     def _check_room(self, asked: "Asked") -> None:
         """Raise PromptTooLong if no worker's context has room."""
@@ -378,20 +407,6 @@ class Pool:
         where = "" if adapter is None else f" for the adapter {adapter!r}"
         return WorkerError(503, f"no {self.taker} takes {what}{where}", reason="unavailable")
 
-    def _candidates(self, asked: "Asked") -> list[Member]:
-        got, images = _length(asked.generation), asked.generation.images
-        adapter, salt = asked.generation.lora, asked.generation.cache_salt
-        return [
-            member
-            for member in self.members
-            if not member.is_draining
-            and member not in asked.tried
-            and member.has_room(got)
-            and member.sees(images)
-            and (salt is None or member.takes_salts)
-            and member.has_adapter(adapter)
-        ]
-
     def _may_retry(self, asked: "Asked") -> bool:
         """Return whether another worker is left, and the budget allows to ask it.
 
@@ -400,7 +415,7 @@ class Pool:
         that another one has lost, and one that leads from an ejected worker to one in service
         (retry_budget).
         """
-        left = self._candidates(asked)
+        left = self.candidates(asked)
         if not left:
             return False
         is_free = bool(asked.refusals or asked.failure == "adapter") or (
@@ -414,7 +429,7 @@ class Pool:
         """Return the seat to ask; None: the fit workers are at their bound."""
         best = math.inf
         free: list[Seat] = []
-        for member in self._candidates(asked):
+        for member in self.candidates(asked):
             signals = member.bad_signals
             if signals < best:
                 best, free = signals, []

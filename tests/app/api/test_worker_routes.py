@@ -10,7 +10,7 @@ import pytest
 from fastapi import Depends, FastAPI, Request
 from fastapi.testclient import TestClient
 
-from adapters.workers import Health, SGLangWorker
+from adapters.workers import Bootstrap, Health, SGLangWorker, Worker
 from app.access import Client
 from app.api.arriving_bodies import ArrivingBodies
 from app.api.body import BodyReader
@@ -23,6 +23,7 @@ from app.composition.workers import by_rank
 from app.concurrency import Offload
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
+from app.pool import PairedPool
 from app.pool.worker_pool import Pool
 from tests.app.gateway import OPERATOR, OPTIONS, Gateway, gateway_fixture
 from tests.app.pool.fakes import Fake
@@ -66,6 +67,10 @@ def test_a_gateway_shows_and_drains_its_worker(guarded: Gateway):
         assert client.get("/health/ready").json() == {"status": "ok"}
 
 
+def _meet(worker: Worker, room: int) -> Bootstrap:
+    return Bootstrap(worker.name, 1, room)
+
+
 @pytest.fixture
 async def pool() -> AsyncIterator[Pool]:
     made = Pool([Fake("a"), Fake("b")])
@@ -84,6 +89,12 @@ async def client(pool: Pool) -> AsyncIterator[TestClient]:
     served: Any = [
         SimpleNamespace(name="m", pool=pool),
         SimpleNamespace(name="other", pool=Pool([Fake("other model")])),
+        SimpleNamespace(
+            name="paired",
+            pool=PairedPool(
+                [Fake("decode 1"), Fake("decode 2")], prefill=Pool([Fake("prefill")]), meet=_meet
+            ),
+        ),
     ]
 
     async def with_key(request: Request) -> None:
@@ -108,6 +119,19 @@ async def test_a_worker_with_several_ranks_shows_the_load_of_each(client: TestCl
     assert first["ranks"] == [{"rank": n, "running": int(n == 1)} for n in range(3)]
     assert first["running"] == 1 and "ranks" not in second
     assert by_rank(pool) == {"0:a#0": 0, "0:a#1": 1, "0:a#2": 0}
+
+
+async def test_the_last_worker_of_a_half_is_named_as_such(client: TestClient):
+    refused = client.post("/admin/workers/drain", json={"worker": "prefill"})
+    assert refused.status_code == 409
+    message = refused.json()["error"]["message"]
+    assert message.startswith("'prefill' is the last available prefill worker of 'paired';")
+    drained = client.post("/admin/workers/drain", json={"worker": "decode 1"})
+    assert [each["half"] for each in drained.json()["data"]] == ["decode"]
+    refused = client.post("/admin/workers/drain", json={"worker": "decode 2"})
+    assert "last available decode worker of 'paired'" in refused.json()["error"]["message"]
+    refused = client.post("/admin/workers/drain", json={"worker": "other model"})
+    assert "last available worker of 'other'" in refused.json()["error"]["message"]
 
 
 #: (path, body, status, code, param)

@@ -271,18 +271,24 @@ def test_each_rank_of_a_worker_is_asked(tokenizer: str):
 
 
 @pytest.mark.parametrize(
-    ("kv_cache", "leaks", "expected"),
+    ("kv_cache", "keeps", "leaks", "expected"),
     [
-        ("shared", True, None),
-        ("key", False, ("ok", "salts separate the KV caches of keys (2 cached tokens with the")),
-        ("key", True, ("error", "a prompt with another salt found 2 cached tokens: salts do not")),
+        ("shared", True, True, None),
+        ("key", True, False, ("ok", "salts separate the KV caches of keys (2 cached tokens with")),
+        ("key", False, False, ("ok", "it reports no cached tokens, not even for the same salt")),
+        (
+            "key",
+            True,
+            True,
+            ("error", "a prompt with another salt found 2 cached tokens: salts do not"),
+        ),
     ],
 )
 def test_a_worker_is_asked_whether_salts_separate(
-    tokenizer: str, kv_cache: str, leaks: bool, expected: tuple[str, str] | None
+    tokenizer: str, kv_cache: str, keeps: bool, leaks: bool, expected: tuple[str, str] | None
 ):
     with ranked(tokenizer, 2) as worker:
-        worker.leaks = leaks
+        worker.keeps, worker.leaks = keeps, leaks
         found = texts(worker, tokenizer, kv_cache=kv_cache, api_keys="one")
     salts = [(level, text) for level, text in found if "salt" in text]
     if expected is None:

@@ -17,14 +17,15 @@ RankFault = Literal["fails", "hangs", "cuts"]
 class RankedWorker(FakeWorker):
     """``ranks``: how many it has. ``said``: what /server_info says of them; None: the truth.
 
-    ``bad``: faults by rank. ``leaks``: salts do not separate. ``served``: whole answers by rank.
+    ``bad``: faults by rank. ``leaks``: salts do not separate. ``keeps``: there is a cache.
+    ``served``: whole answers by rank.
     ``named``: generations that named a rank. ``gone``: those that named one it does not have.
     """
 
     def __init__(self, vocabulary: Vocabulary, ranks: int = 2) -> None:
         super().__init__(vocabulary)
         self.bad: dict[int, RankFault] = {}
-        self.leaks = False
+        self.leaks, self.keeps = False, True
         self.served: Counter[int] = Counter()
         self.named = self.gone = 0
         self._cached: set[tuple[Any, ...]] = set()
@@ -68,7 +69,8 @@ class RankedWorker(FakeWorker):
         ids = reply.body.get("input_ids") or [reply.body.get("text")]
         key = (rank, salt, *ids)
         reply.cached_tokens = reply.prompt_tokens - 1 if key in self._cached else 0
-        self._cached.add(key)
+        if self.keeps:
+            self._cached.add(key)
 
     async def _refuse(self, reply: Reply, message: str) -> None:
         await reply.begin()
