@@ -39,8 +39,11 @@ CONVERSATIONS, TURNS = 6, 4
 
 
 @pytest.fixture(scope="module")
-def server(sglang_server: Servers) -> SGLangServer:
-    return sglang_server("switchyard", *OPTIONS, **PLACES)
+def server(sglang_server: Servers) -> Iterator[SGLangServer]:
+    """Stopped after these tests: its controller takes a whole processor, also while it waits."""
+    started = sglang_server("switchyard", *OPTIONS, **PLACES)
+    yield started
+    started.stop()
 
 
 @pytest.fixture(scope="module")

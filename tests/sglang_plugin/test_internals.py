@@ -15,7 +15,17 @@ if find_spec("sglang") is None:
     pytest.skip("the SGLang worker's own environment has SGLang", allow_module_level=True)
 
 from adapters.sglang_plugin import internals, register, versions
-from adapters.sglang_plugin.internals import TABLE, Call, Fields, Piece, Way, fault_of, faults
+from adapters.sglang_plugin.internals import (
+    TABLE,
+    Call,
+    Fields,
+    Function,
+    Piece,
+    Value,
+    Way,
+    fault_of,
+    faults,
+)
 from adapters.sglang_plugin.sources import Sources
 
 INSTALLED = Sources.installed()
@@ -70,9 +80,17 @@ REQUIRED = [piece for piece in TABLE if not piece.optional]
 
 
 @pytest.mark.parametrize("piece", REQUIRED, ids=lambda piece: piece.key)
+def test_a_piece_that_has_gone_is_named_with_its_purpose(piece: Piece) -> None:
+    fault = fault_of(piece, without(piece))
+    assert fault is not None
+    assert all(str(way) in str(fault) for way in piece.ways) and piece.purpose in str(fault)
+
+
+@pytest.mark.parametrize("kind", [Function, Value, Fields, Call])
 def test_without_a_piece_the_start_ends_and_names_it(
-    piece: Piece, monkeypatch: pytest.MonkeyPatch
+    kind: type[Way], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    piece = next(each for each in REQUIRED if isinstance(each.ways[0], kind))
     changed = without(piece)
     monkeypatch.setattr(Sources, "installed", lambda: changed)
     monkeypatch.setattr(sys, "argv", ["launch", "--grammar-backend", "switchyard"])
