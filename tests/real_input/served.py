@@ -15,7 +15,7 @@ from tests.redis_server import free_port
 
 ROOT = Path(__file__).parents[2]
 #: seconds that it may take to start or to stop on a slow machine
-PATIENCE = 60.0
+PATIENCE = 180.0
 #: of the gateway's log, shown where a test fails
 LOG_CHARS = 4000
 
