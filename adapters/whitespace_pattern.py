@@ -16,7 +16,7 @@ _PATTERN: Final = re.compile(rf"(?:\[((?:{_ONE})+)\]|({_ONE}))(?:([?*])|\{{0,([1
 
 @dataclass(frozen=True, slots=True)
 class WhitespacePattern:
-    """What a pattern allows. ``most``: characters; None: no bound."""
+    """The white space that a pattern allows. ``most``: characters; None: no bound."""
 
     has_spaces: bool = False
     has_line_feeds: bool = False
