@@ -25,15 +25,22 @@ SHARED = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     """Mark all as tests of a server. Those of one group share a process and its servers."""
     reason = "needs a venv with SGLang (2 GB): run `make test-sglang`, or set SWITCHYARD_SGLANG=1"
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.server)
-            item.add_marker(pytest.mark.skipif(not WANTED, reason=reason))
-            if item.get_closest_marker("xdist_group") is None:
-                item.add_marker(pytest.mark.xdist_group(SHARED.get(item.path.stem, item.path.stem)))
+    ours = [item for item in items if HERE in item.path.parents]
+    for item in ours:
+        item.add_marker(pytest.mark.server)
+        item.add_marker(pytest.mark.skipif(not WANTED, reason=reason))
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(SHARED.get(item.path.stem, item.path.stem)))
+    yield
+    # in a worker of `--dist loadgroup`; else each test may run beside any other, and start servers
+    if getattr(config.option, "loadgroup", False) and not all("@" in each.nodeid for each in ours):
+        raise pytest.UsageError("this pytest-xdist names no groups of tests in this pytest")
 
 
 @pytest.fixture(scope="session")
