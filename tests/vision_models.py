@@ -286,7 +286,9 @@ def case_of(processor: Any, parts: list[str | None]) -> dict[str, Any]:
     """Return the ids of a conversation with one placeholder for each image, and without."""
     text, images = asked(processor, parts)
     ids = processor.tokenizer.encode(text, add_special_tokens=False)
-    placeholder = processor.tokenizer.convert_tokens_to_ids(processor.image_token)
+    # Gemma's template writes a token that its processor replaces by those of the image
+    written = getattr(processor, "boi_token", processor.image_token)
+    placeholder = processor.tokenizer.convert_tokens_to_ids(written)
     return {
         "ids": ids,
         "at": [at for at, token in enumerate(ids) if token == placeholder],

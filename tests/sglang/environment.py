@@ -59,6 +59,15 @@ def version() -> str:
     return os.environ.get("SWITCHYARD_SGLANG_VERSION") or NEWEST
 
 
+def is_before(other: str) -> bool:
+    """Return whether these tests run a version of SGLang older than ``other``."""
+    return _numbers(version()) < _numbers(other)
+
+
+def _numbers(version: str) -> list[int]:
+    return list(map(int, version.split(".")))
+
+
 def requirements(wanted: str) -> str:
     """The list that a version of SGLang runs on.
 
