@@ -216,7 +216,7 @@ def streamed(server: SGLangServer, rid: str, leave: Callable[[int], bool]) -> li
         "text": "x",
         "rid": rid,
         "stream": True,
-        "sampling_params": {"max_new_tokens": 2000, "temperature": 1, "regex": "[a-z ]{20000}"},
+        "sampling_params": {"max_new_tokens": 3500, "temperature": 1, "regex": "[a-z ]{20000}"},
     }
     events: list[Any] = []
     with httpx.stream("POST", f"{server.base_url}/generate", json=body, timeout=120) as response:
