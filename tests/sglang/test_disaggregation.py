@@ -22,6 +22,7 @@ from tests.real_input.served import metric, served_gateway
 from tests.redis_server import free_port
 
 from .asked import PROMPTS, SCHEMA
+from .environment import is_before
 from .faults import kill, stopped, wait_for
 from .server import SGLangServer
 from .servers import IDLE, Servers
@@ -36,6 +37,10 @@ ENVIRONMENT = {
     "SGLANG_DISAGG_PREFILL_EARLY_SEND_CACHED_PREFIX": "0",
     "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL": "1",
 }
+if is_before("0.5.20"):
+    # its prefill servers abort nothing that waits for a decode server; by default, for five minutes
+    ENVIRONMENT["SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT"] = "30"
+    ENVIRONMENT["SGLANG_DISAGGREGATION_WAITING_TIMEOUT"] = "30"
 FAULTS = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
 TOOL = {"type": "function", "function": {"name": "save", "parameters": SCHEMA}}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "form", "schema": SCHEMA}}
