@@ -120,6 +120,7 @@ LARGE: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.share  # each collects all garbage of the process twice
 @pytest.mark.parametrize("fields", LARGE.values(), ids=LARGE.keys())
 def test_kept_fields_take_no_more_memory_than_counts_for_them(fields: dict[str, Any]) -> None:
     """REGRESSION: tools with nothing but names took twice as much."""
