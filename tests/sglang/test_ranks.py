@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from adapters.workers import Chunk, Generation, SGLangWorker, WorkerError
+from adapters.workers import Chunk, Generation, SamplingOptions, SGLangWorker, WorkerError
 from tests.app.cli.command import switchyard
 from tests.real_input.asking import ask_all, client_of, complete
 from tests.real_input.judging import Judge
@@ -74,10 +74,16 @@ async def worker_of(server: SGLangServer) -> SGLangWorker:
 
 
 def ask(number: int, tokens: int = 2, **options: object) -> Generation:
-    prompt = [1000 + number, *range(100, 400)]
+    """Return a generation of exactly so many tokens."""
     return Generation(
-        rid="r", prompt=prompt, spec=None, max_tokens=tokens, temperature=0.0, **options
-    )  # type: ignore[arg-type]
+        rid=f"r{number:04}",
+        prompt=[1000 + number, *range(100, 400)],
+        spec=None,
+        max_tokens=tokens,
+        temperature=0.0,
+        sampling=SamplingOptions(ignore_eos=True),
+        **options,  # type: ignore[arg-type]
+    )
 
 
 async def answer(worker: SGLangWorker, generation: Generation) -> list[Chunk]:
