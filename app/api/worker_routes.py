@@ -133,10 +133,11 @@ def _refuse_last(models: ServedModels, name: str) -> None:
             others = [member for member in members if member.name != name]
             if leaving and not any(member.available for member in others):
                 half = model.pool.half_of(leaving[0])
+                kind = "worker" if half is None else f"{half} worker"
                 raise ApiError(
                     409,
-                    f"'{name[:200]}' is the last available {f'{half} ' if half else ''}worker of "
-                    f"'{model.name}'; requests would fail. Set 'force' to drain it anyway.",
+                    f"'{name[:200]}' is the last available {kind} of '{model.name}'; requests "
+                    "would fail. Set 'force' to drain it anyway.",
                     param="worker",
                     code="last_worker",
                 )

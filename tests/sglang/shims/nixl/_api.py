@@ -13,12 +13,14 @@ __all__ = ["nixl_agent", "nixl_agent_config", "nixl_thread_sync_t"]
 POLL_US = 1000
 
 
-class _Patient(_api.nixlBind.nixlAgentConfig):  # type: ignore[misc]
+class _PausingConfig(_api.nixlBind.nixlAgentConfig):  # type: ignore[misc]
+    """The configuration of an agent whose thread pauses."""
+
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, POLL_US if name == "pthrDelay" else value)
 
 
-_api.nixlBind.nixlAgentConfig = _Patient
+_api.nixlBind.nixlAgentConfig = _PausingConfig
 
 
 class nixl_agent(_api.nixl_agent):  # type: ignore[misc] # noqa: N801
