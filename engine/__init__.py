@@ -22,6 +22,7 @@ from .errors import (
 )
 from .features import Features
 from .frontends.json_schema.layout import GUIDANCE
+from .frontends.structural_tag.style_reader import read_style, style_field, style_of
 from .frontends.structural_tag.tag_styles import STYLES, Style
 from .frontends.structural_tag.tag_styles import Region as StyleRegion
 from .inspection import Inspection, inspect
@@ -93,8 +94,11 @@ __all__ = [
     "inspect",
     "is_relaxable",
     "namespace_of",
+    "read_style",
     "relax",
     "split_namespace",
+    "style_field",
+    "style_of",
     "trim",
     "with_namespace",
 ]

@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..frontends.json_schema.arguments import build_arguments
-from ..frontends.structural_tag.tag_styles import STYLES
+from ..frontends.structural_tag.style_reader import style_of
+from ..frontends.structural_tag.tag_styles import Style
 from ..grammar.ir import FragmentCache, Grammar, Node
 from ..json_pointer import Path, path_of, pointer_of
 from ..limits import Limits
@@ -107,7 +108,7 @@ def relax(
     *,
     limits: Limits | None = None,
     extra_keys: str = "anywhere",
-    style: str = JSON,
+    style: str | Style = JSON,
     most: int = MAX_ROUNDS,
     budget: WorkBudget | None = None,
 ) -> Relaxation:
@@ -116,7 +117,7 @@ def relax(
     Args:
         limits: bounds on work.
         extra_keys: see ``build_json_schema``.
-        style: of the arguments that the schema describes; JSON: of any value.
+        style: of the arguments that the schema describes, or its name; JSON: of any value.
         most: maximum number of relaxed refusals; fewer for large schemas, see ``MAX_VALUES``.
         budget: the request's budget; None: a new one.
 
@@ -183,7 +184,7 @@ class _Constant(NamedTuple):
     kept: dict[str, Any]
 
 
-def _constant(schema: Any, path: Path, style: str) -> _Constant | None:
+def _constant(schema: Any, path: Path, style: str | Style) -> _Constant | None:
     """Return the constant with a refused value; None: the path leads to none in a style."""
     if path and path[-1].isdecimal():
         path = path[:-1]
@@ -197,7 +198,7 @@ def _constant(schema: Any, path: Path, style: str) -> _Constant | None:
     if not isinstance(value, str):
         return None
     kept = {"type": "string"}
-    end = STYLES[style].guard or STYLES[style].close
+    end = style_of(style).value_end
     if end and end in value:
         # without the last character of the text that ends the element
         beginning = value[: value.index(end) + len(end) - 1][:MAX_BEGINNING]
@@ -225,7 +226,7 @@ class Relaxations:
         schema: Any,
         *,
         extra_keys: str = "anywhere",
-        style: str = JSON,
+        style: str | Style = JSON,
         most: int = MAX_ROUNDS,
         budget: WorkBudget,
     ) -> Relaxation:
@@ -295,7 +296,7 @@ def refusal(
     budget: WorkBudget,
     fragments: FragmentCache,
     *,
-    style: str = JSON,
+    style: str | Style = JSON,
     weighed: int = 0,
 ) -> SpecError | LimitExceeded | None:
     """Return the front end's refusal of the schema; None: it accepts the schema. ``weighed``: steps
@@ -307,7 +308,7 @@ def refusal(
         if style == JSON:
             build_json_schema(grammar, schema, extra_keys=extra_keys)
         else:
-            build_arguments(grammar, schema, style=STYLES[style], marks=BytesOnly(), label="")
+            build_arguments(grammar, schema, style=style_of(style), marks=BytesOnly(), label="")
     except (SpecError, LimitExceeded) as error:
         # the traceback would keep the schema alive as long as the relaxation is cached
         return again(error)

@@ -463,6 +463,9 @@ TAGS += [
         )
     ],
     _tag("any-order-qwen", {"type": "json_schema", "style": "qwen_xml", "json_schema": LISTS, "any_order": True}, "<parameter=k>/b</parameter><parameter=n>[1]</parameter>"),
+    _tag("argument-order", {"type": "json_schema", "style": "qwen_xml", "json_schema": LISTS, "switchyard": {"version": engine.SPEC_VERSION, "argument_order": "any"}}, "<parameter=k>/b</parameter><parameter=n>[1]</parameter>"),
+    _tag("argument-order-python", {"type": "json_schema", "style": "python", "json_schema": LISTS, "switchyard": {"version": engine.SPEC_VERSION, "argument_order": "any"}}, 'k="/b", n=[1]'),
+    _tag("style-object", {"type": "json_schema", "json_schema": LISTS, "style": {"open": "<{key} {type}>", "close": "</{key}>", "types": {**dict.fromkeys(("integer", "number", "boolean", "null", "object", "array"), "json"), "string": "text"}, "any_order": True}}, "<k text>/b</k><n json>[1]</n>"),
 ]  # fmt: skip
 
 GRAMMARS = [

@@ -29,7 +29,11 @@ WORDS = Words(
     scalars=("", "a", "ab", "é", 'c"d', "a/b", "zz\n", 0, 1, -1, 2.5, 1e22, True, False, None),
 )
 LAYOUTS: list[Spec] = [{"indent": 1}, {"separators": [", ", ": "]}, {"indent": "\t"}]
-STYLES = ["json", "qwen_xml", "minimax_xml", "glm_xml", "cohere_xml", "kimi_k3_xml"]
+STYLES = [
+    *("json", "qwen_xml", "minimax_xml", "glm_xml", "cohere_xml", "kimi_k3_xml", "python"),
+    {"open": "<{key}>", "close": "</{key}>", "constants": ["True", "False", "None"]},
+    {"open": "{key}: ", "close": "\n", "values": "quoted"},
+]
 
 
 class SpecMaker:
@@ -108,6 +112,8 @@ class SpecMaker:
             made["max_whitespace_cnt"] = self.rng.choice([0, 1, 2, 5])
         elif self.rng.random() < 0.3:
             made["switchyard"] = {"version": SPEC_VERSION, **self.rng.choice(LAYOUTS)}
+            if made.get("style", "json") != "json":
+                made["switchyard"]["argument_order"] = self.rng.choice(["any", "schema"])
         return made
 
     def tokens(self) -> Spec:

@@ -31,6 +31,7 @@ cdef class Builder:
     cdef JsonText text
     cdef Location root
     cdef bint any_order     # listed keys may stand in any order
+    cdef size_t unordered   # objects of up to so many listed keys have them in any order, unless they are counted
     cdef bint extra_last    # additional keys follow the listed ones
     cdef uint32_t first_rule    # rules of the grammar before
     cdef bint failed        # a rule was referenced before it turned out to have no text

@@ -132,7 +132,7 @@ def new_builder(
 
 cdef class Builder:
     def __cinit__(self):
-        self.failed, self.queue, self.names, self.defined = False, [], [], 0
+        self.failed, self.queue, self.names, self.defined, self.unordered = False, [], [], 0, 0
         self.several, self.shallowest = {}, {}
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:

@@ -60,8 +60,8 @@ cdef class ItemText(JsonText):
     cdef uint32_t item_begin, item_end, last_part
 
 
-# the PythonText that all schemas of a grammar with this JSON text share
-cdef PythonText python_text_of(JsonText like)
+# the PythonText that all schemas of a grammar with this JSON text and these constants share; (): Python's
+cdef PythonText python_text_of(JsonText like, tuple constants)
 cdef RawText new_raw_text(JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end)
 cdef BareText new_bare_text(
     JsonText like, str guard, tuple excludes, uint32_t begin, uint32_t end, escapes, tuple parts, bytes brackets)

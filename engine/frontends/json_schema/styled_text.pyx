@@ -185,15 +185,16 @@ cdef class ItemText(JsonText):
         return self.seq(inside, self.last_part)
 
 
-cdef PythonText python_text_of(JsonText like):
+cdef PythonText python_text_of(JsonText like, tuple constants):
     cdef tuple key = (
-        "python text", like.flexible, like.blanks, like.layout, like.canonical, like.excluded)
+        "python text", like.flexible, like.blanks, like.layout, like.canonical, like.excluded, constants)
     cdef PythonText made = like.grammar.shared.get(key)
     cdef uint32_t quote
     if made is None:
         made = like.grammar.shared[key] = PythonText.__new__(
             PythonText, like.grammar, like.flexible, like.blanks, like.layout, like.canonical, like.excluded)
-        made.is_python, made.constants, made.comparable = True, PYTHON_CONSTANTS, STRINGLESS
+        made.is_python, made.comparable = True, STRINGLESS
+        made.constants = tuple([text.encode() for text in constants]) or PYTHON_CONSTANTS
         quote = made.bytes(b"'")
         made.single = new_raw_text(like, "'", (*UNQUOTED, *like.excluded), quote, quote)
         made.single.never = NEVER_UNQUOTED

@@ -38,7 +38,6 @@ from .tag_vocabulary cimport (
 from ...errors import InternalError
 from ..json_schema.arguments import build_arguments
 from .loose_json import build_loose_json
-from .tag_styles import STYLES
 from .tag_reader import parse_structural_tag
 
 cdef enum:
@@ -292,14 +291,14 @@ cdef class TagBuilder:
         cdef uint32_t node
         if format.loose:
             node = build_loose_json(self.grammar)
-        elif format.style != "json":
+        elif format.style is not None:
             node = build_arguments(
-                self.grammar, format.schema, style=STYLES[format.style], marks=self.spelling, is_guarded=format.guarded,
+                self.grammar, format.schema, style=format.style, marks=self.spelling, is_guarded=format.guarded,
                 label=format.pointer, pointer=format.schema_pointer, any_order=format.any_order,
                 extra_keys=format.extra_keys, max_items=format.max_items,
                 max_length=format.max_length, whitespace=format.whitespace, most_blanks=format.most_blanks,
                 indent=format.indent, separators=format.separators, spelling=format.spelling, excludes=format.excludes,
-                element_space=format.element_space)
+                element_space=format.element_space, is_unordered=format.unordered)
         else:
             node = self.build_schema(
                 self.grammar, format.schema, pointer=format.schema_pointer, extra_keys=format.extra_keys,

@@ -27,13 +27,14 @@ cdef class JsonSchema(Format):
     # options of frontends.json_schema
     cdef readonly str extra_keys, spelling, whitespace
     cdef readonly bint any_order
+    cdef readonly bint unordered          # of a style: arguments have any order if they are few
     cdef readonly uint32_t most_blanks
     cdef readonly object max_items, max_length  # None: no bound
     cdef readonly object indent, separators     # of json.dumps; None: not given
     cdef readonly int depth               # levels of indentation around the value
     cdef readonly tuple element_space     # of a style: in place of its glue, behind elements; None: flexible
     cdef readonly tuple excludes
-    cdef readonly str style               # "json" or a style of tag_styles
+    cdef readonly object style            # of tag_styles; None: JSON
     cdef readonly bint guarded            # of a style: JSON strings do not contain the end of their element
     cdef readonly bint loose              # accept any JSON, however badly written (loose_json)
 

@@ -29,10 +29,10 @@ cdef JsonSchema new_json_schema(str pointer, schema, str schema_pointer):
     cdef JsonSchema format = JsonSchema.__new__(JsonSchema)
     format.pointer, format.schema, format.schema_pointer = pointer, schema, schema_pointer
     format.extra_keys, format.spelling, format.whitespace = "anywhere", "any", "flexible"
-    format.any_order, format.most_blanks = False, BLANKS
+    format.any_order, format.unordered, format.most_blanks = False, False, BLANKS
     format.indent = format.separators = format.element_space = format.max_items = format.max_length = None
     format.depth = 0
-    format.excludes, format.style, format.loose, format.guarded = (), "json", False, False
+    format.excludes, format.style, format.loose, format.guarded = (), None, False, False
     return format
 
 

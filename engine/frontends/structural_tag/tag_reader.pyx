@@ -32,6 +32,7 @@ from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...json_pointer import escape
 from ...versions import SPEC_VERSION
 from ..json_schema.layout import checked_element_space, checked_indent, checked_separators
+from .style_reader import read_style
 from .tag_styles import STYLES
 
 #: the largest count; the engine's registers have 32 bits
@@ -39,9 +40,11 @@ MAX_COUNT = 2**31 - 1
 #: digits of a token id that an error repeats
 MAX_DIGITS = 40
 
-# texts of a list that are checked in about a microsecond
 cdef enum:
+    # texts of a list that are checked in about a microsecond
     TEXTS_PER_STEP = 8
+    # reading a style that is an object takes about 40 microseconds
+    STEPS_OF_STYLE = 40
 
 #: the fields of each type of format
 cdef dict FIELDS = {
@@ -128,6 +131,9 @@ cdef class TagReader:
     cdef TagVocabulary vocabulary
     cdef WorkBudget budget
     cdef Py_ssize_t careful
+    # the last style that was an object, as text and read: that of all tools of a family
+    cdef str style_text
+    cdef object style
 
     def __cinit__(self, document, TagVocabulary vocabulary, limits, WorkBudget budget):
         self.document, self.limits, self.vocabulary, self.budget = document, limits, vocabulary, budget
@@ -204,7 +210,7 @@ cdef class TagReader:
             return OtherTokens(
                 fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MAX_COUNT))
         format = schema_of(fields)
-        format.style = "qwen_xml"
+        format.style = STYLES["qwen_xml"]
         return format
 
     cdef Format legacy(self, Fields fields):
@@ -260,8 +266,19 @@ cdef class TagReader:
     cdef Format json_schema(self, Fields fields):
         cdef JsonSchema format = schema_of(fields)
         if len(fields.value) > 2:
+            format.style = self.style_of(fields)
             add_options(fields, format)
         return format
+
+    cdef object style_of(self, Fields fields):
+        value = fields.get("style", "json")
+        if isinstance(value, str):
+            return None if value == "json" else read_style(value, f"{fields.pointer}/style")
+        text = repr(value)
+        if text != self.style_text:
+            spend(self.budget, STEPS_OF_STYLE)
+            self.style, self.style_text = read_style(value, f"{fields.pointer}/style"), text
+        return self.style
 
     # -- composition -------------------------------------------------------------------------------
     cdef tuple elements(self, Fields fields, Py_ssize_t depth):
@@ -429,13 +446,8 @@ cdef Fields own_fields(Fields fields):
 
 
 cdef int add_options(Fields fields, JsonSchema made) except -1:
-    """Read the optional fields of a json_schema."""
+    """Read the optional fields of a json_schema but its style."""
     cdef Fields own
-    style = fields.get("style", "json")
-    if style != "json" and (not isinstance(style, str) or style not in STYLES):
-        known = ", ".join(["json", *STYLES])
-        raise UnsupportedSchema(fields.pointer, "style", f"the style must be one of {known}, not {style!r}")
-    made.style = style
     made.any_order = fields.flag("any_order", False)
     blanks = fields.bound("max_whitespace_cnt", MAX_COUNT)
     if blanks == 0:
@@ -444,7 +456,7 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
         # the count includes the newline
         made.most_blanks = blanks - 1
     made.excludes = excluded(fields)
-    if made.excludes and style != "json":
+    if made.excludes and made.style is not None:
         check_excludes(fields, made)
     if "switchyard" not in fields.value:
         return 0
@@ -458,6 +470,12 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     if spelling not in ("any", "canonical"):
         raise own.fault("spelling", 'must be "any" or "canonical"')
     made.spelling = spelling
+    order = own.get("argument_order", "schema")
+    if order not in ("schema", "any"):
+        raise own.fault("argument_order", 'must be "schema" or "any"')
+    made.unordered = order == "any"
+    if made.unordered and made.style is None:
+        raise own.fault("argument_order", "requires a style")
     made.loose, made.guarded = own.flag("loose", False), own.flag("guarded", False)
     made.indent = layout_option(own, "indent", checked_indent, blanks is not None)
     made.separators = layout_option(own, "separators", checked_separators, blanks is not None)
@@ -465,7 +483,7 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     made.element_space = layout_option(own, "element_space", checked_element_space, blanks is not None)
     own.finish((
         "version", "extra_keys", "max_items", "max_length", "spelling", "loose", "guarded", "indent", "separators",
-        "depth", "element_space"))
+        "depth", "element_space", "argument_order"))
     return 0
 
 

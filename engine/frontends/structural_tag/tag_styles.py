@@ -1,15 +1,18 @@
 """XML-like styles in which model families write arguments: data only.
 
-json_schema.arguments interprets them.
+json_schema.arguments interprets them; style_reader reads them as parts of structural tags.
 
 Sources   the families' chat templates, and xgrammar 0.2.8, which has the same names.
 """
 
 from collections.abc import Mapping
 from enum import Enum
+from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
+#: the name of items in styles that repeat names
+ITEM = "item"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -42,18 +45,41 @@ class Style(NamedTuple):
     glue: str = ""  # may be replaced by white space in ``open``
     nested: bool = False  # whether objects and lists are elements, too
     item: str = ""  # opens an element of a list
-    guard: str = ""  # must not occur in raw strings; by default ``close``
-    #: "json": strings are raw, other values JSON. "python": all are Python's literals. "gemma":
-    #: objects have bare keys, and strings are raw between quotes
+    guard: str = ""  # must not occur in raw strings; by default ``close``, up to a key
+    #: "json": strings are raw, other values JSON. "quoted": all are JSON. "python": all are
+    #: Python's literals. "gemma": objects have bare keys, and strings are raw between quotes
     values: str = "json"
     separator: str = ""  # between members
     quote: str = ""  # of Gemma's strings
     any_order: bool = False  # for models that sort keys
-    #: true, false and null as the chat templates of some models write them, beside JSON's
-    #: spelling; Gemma only writes null so
+    #: true, false and null as the chat templates of some models write them: beside JSON's
+    #: spelling, or in place of Python's; Gemma only writes null so
     constants: tuple[str, ...] = ()
     #: texts that may stand around a raw string in its element; other strings lack the first
     wrap: tuple[str, str] = ("", "")
+
+    @property
+    def has_elements(self) -> bool:
+        """Whether each member is an element."""
+        return self.values in ("json", "quoted")
+
+    @property
+    def value_end(self) -> str:
+        """The text that raw strings do not contain, because it ends their element."""
+        return self.guard or self.close.partition("{key}")[0]
+
+    @property
+    def shared_begin(self) -> str:
+        """The text that ends ``open`` behind the key, and ``item``, alike."""
+        tail = self.open.partition("{key}")[2]
+        pairs = zip(reversed(tail), reversed(self.item), strict=False)
+        size = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+        return tail[len(tail) - size :]
+
+    @property
+    def item_name(self) -> str:
+        """The key of items that are written like members; empty if they have no key."""
+        return ITEM if self.item == self.open.replace("{key}", ITEM) else ""
 
 
 SCALARS = ("string", "integer", "number", "boolean", "null")
@@ -68,6 +94,7 @@ DSML = "\uff5cDSML\uff5c"
 M3 = "]<]minimax[>["
 
 PYTHON = ("True", "False", "None")
+JSON = ("true", "false", "null")
 
 STYLES = {
     "qwen_xml": Style("<parameter={key}>", "</parameter>", constants=PYTHON),

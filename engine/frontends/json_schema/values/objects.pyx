@@ -264,7 +264,8 @@ cdef uint32_t members_node(
     Builder builder, MembersC* members, list names, uint32_t extra, bint is_empty
 ) except? 0xFFFFFFFF:
     cdef uint32_t flags = MAY_BE_EMPTY if is_empty else 0
-    flags |= (EXTRA_LAST if builder.extra_last else 0) | (ANY_ORDER if builder.any_order else 0)
+    cdef bint any_order = builder.any_order or <size_t>len(names) <= builder.unordered
+    flags |= (EXTRA_LAST if builder.extra_last else 0) | (ANY_ORDER if any_order else 0)
     return builder.text.members(names, members.nodes.data(), members.required.data(), extra, flags)
 
 
