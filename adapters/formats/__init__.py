@@ -10,7 +10,7 @@ plan.locate(pointer)    the location in the request that a node of the spec was 
 from dataclasses import replace
 
 from .custom_tools import INPUT_ARGUMENT, custom_tool
-from .dialects import for_own_engine, for_reading_foreign
+from .dialects import for_own_engine, for_reading_foreign, inline_styles
 from .families import FORMATS, UNKNOWN
 from .format_plan import FormatPlan
 from .location import FieldKind, Location, join_pointer
@@ -21,6 +21,7 @@ from .output_spec import (
     NO_PARAMETERS,
     NO_RULES,
     SPACED,
+    ArgumentOrder,
     BuiltinTool,
     Effort,
     FormatError,
@@ -49,7 +50,19 @@ from .reading.deltas import (
 from .reading.input_reader import StringReader
 from .reading.reader import Reader
 from .reading.traced_reader import TracedReader
-from .tags import TagFamily
+from .spelling import json_name, word_name
+from .tags import (
+    JSON,
+    CallIds,
+    Elements,
+    GemmaArguments,
+    Notation,
+    PythonArguments,
+    Section,
+    TagFamily,
+    TextMarks,
+    tool_object,
+)
 from .wire_format import Format
 
 
@@ -65,6 +78,22 @@ def get_format(name: str) -> Format:
         raise ValueError(f"no format {name!r}; there are {', '.join(FORMATS)}") from None
 
 
+def numbered_by_answer(wire: Format) -> Format:
+    """Return the format for a chat template that numbers the calls of each answer, not those of the
+    conversation. Clients get other ids, because these numbers come again.
+    """
+    if not isinstance(wire, TagFamily) or wire.ids is None:
+        return wire
+    return replace(wire, ids=replace(wire.ids, numbers="answer", whole=""))
+
+
 def with_thinking(wire: Format, marks: ThinkingMarks) -> Format:
     """Return the format for a model that thinks between these marks; Harmony has fixed ones."""
     return replace(wire, thinking=marks) if isinstance(wire, TagFamily) else wire
+
+
+def with_answer_marks(wire: Format, marks: TextMarks) -> Format:
+    """Return the format for a model that writes content between these marks; formats with marks
+    of their own keep them.
+    """
+    return replace(wire, text=marks) if isinstance(wire, TagFamily) and not wire.text else wire

@@ -5,7 +5,8 @@ argument "input", a string. The grammar constrains its value, and the reader ret
 
     JSON        {"input": "..."}, the input as the inside of a JSON string
     Python      input="...", likewise
-    elements    <parameter=input>...</parameter>, the input as it is
+    elements    <parameter=input>...</parameter>, the input as it is, or as the inside of a JSON
+                string if the style quotes strings
     Gemma       input:<|"|>...<|"|>, the input as it is
 
 Text and regular expressions are schemas, which every notation can write. Lark grammars are nodes of
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from engine import SPEC_VERSION, STYLES, Style
+from engine import SPEC_VERSION, Style, StyleRegion, style_of
 
 from .output_spec import InputFormat, JsonLayout, Tool
 from .parts import (
@@ -27,6 +28,7 @@ from .parts import (
     INPUT,
     JSON_STYLE,
     SYNTAX,
+    Kind,
     Origin,
     Part,
     Role,
@@ -35,12 +37,16 @@ from .parts import (
     json_value,
     regex,
     sequence,
+    tag,
 )
 
 #: the name of the only argument
 INPUT_ARGUMENT = "input"
 #: white space where models vary it
 _SPACE = "( |\\n {0,20})?"
+#: of an element that is JSON, as the engine reports it
+_JSON = Role(Kind.ARGUMENTS, region=StyleRegion.JSON)
+_VALUE = Role(Kind.ARGUMENTS, region=StyleRegion.VALUE)
 _NAMES = {"regex": "regular expression", "lark": "Lark grammar"}
 
 
@@ -54,7 +60,7 @@ def custom_tool(name: str, description: str, wanted: InputFormat, param: str = "
 
 
 def input_part(
-    wanted: InputFormat, style: str, param: str, layout: JsonLayout | None = None
+    wanted: InputFormat, style: str | Style, param: str, layout: JsonLayout | None = None
 ) -> Part:
     """Return the arguments of a call, which contain one input.
 
@@ -73,13 +79,15 @@ def input_part(
         begin, end = _around_json(layout)
         inside = lark(wanted.definition, ARGUMENTS, origin, inside_json=True)
         return sequence(begin, inside, end)
-    chosen = STYLES[style]
+    chosen = style_of(style)
     if chosen.values == "python":
         return sequence(
             const(f'{INPUT_ARGUMENT}="', ARGUMENTS),
             lark(wanted.definition, ARGUMENTS, origin, inside_json=True),
             const('"', ARGUMENTS),
         )
+    if chosen.values == "quoted":
+        return _quoted(chosen, lark(wanted.definition, _VALUE, origin, inside_json=True))
     before, after = _around(chosen)
     raw = lark(wanted.definition, INPUT, origin)
     if any(chosen.wrap):
@@ -97,9 +105,9 @@ def _around_json(layout: JsonLayout | None) -> tuple[Part, Part]:
     return const(f'{begin}"', ARGUMENTS), const(f'"{end}', ARGUMENTS)
 
 
-def input_style(wanted: InputFormat, style: str) -> str:
+def input_style(wanted: InputFormat, style: str | Style) -> str | Style:
     """Return the style in which the arguments of ``input_part`` are read."""
-    is_raw = style != JSON_STYLE and STYLES[style].values != "python"
+    is_raw = style != JSON_STYLE and style_of(style).values not in ("python", "quoted")
     return JSON_STYLE if wanted.syntax == "lark" and is_raw else style
 
 
@@ -126,6 +134,17 @@ def _around(style: Style) -> tuple[str, str]:
     kind = style.types.get("string", "")
     opened = style.open.replace("{key}", INPUT_ARGUMENT).replace("{type}", kind)
     return opened, style.close.replace("{key}", INPUT_ARGUMENT)
+
+
+def _quoted(style: Style, inside: Part) -> Part:
+    """Return an element whose value is a JSON string, with the regions of the engine's elements."""
+    head, _, tail = style.open.partition("{key}")
+    tail = tail.replace("{type}", style.types.get("string", ""))
+    _, *begin = _flexible(tail, style.glue)
+    quote = const('"', _VALUE)
+    close = style.close.replace("{key}", INPUT_ARGUMENT)
+    value = tag("", sequence(*begin, quote, inside, quote, const(close)), "", _JSON)
+    return sequence(*_flexible(head, ""), const(INPUT_ARGUMENT, ARGUMENTS), value, regex(_SPACE))
 
 
 def _flexible(text: str, glue: str) -> Iterator[Part]:

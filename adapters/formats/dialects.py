@@ -6,16 +6,18 @@ own engine        additional keys of objects come last: models write them last, 
                   text that ends the element with an escape, because other parsers end the element
                   there. Grammars whose texts cannot be read back are refused. JSON has the
                   layout of the plan. The field "switchyard" of a node requests all this.
-foreign engine    the plain structural tag; these engines always put additional keys last.
+foreign engine    the plain structural tag; these engines always put additional keys last. They have
+                  no styles that are objects (``inline_styles``).
 reading foreign   every json_schema node accepts any JSON in any spelling: a foreign engine enforces
                   schemas in its own way, and its text must still be parsed. A node with a style is
                   an exception: its text is elements, not JSON, and only the schema separates raw
-                  strings from other values. It stays strict. Content that a grammar of the client
-                  constrains is any text.
+                  strings from other values. It stays strict, but arguments have any order. Content
+                  that a grammar of the client constrains is any text.
 
 Pointers, roles and origins are the same in all of them.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -31,7 +33,8 @@ def for_own_engine(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that Switchyard's engine enforces."""
     version = {"version": SPEC_VERSION}
     own = {**version, "spelling": "canonical", **_rules(plan.json_rules)}
-    fields = _Fields(own, {**own, "guarded": True}, {**version, "readable": True})
+    order = {"argument_order": plan.json_rules.argument_order}
+    fields = _Fields(own, {**own, **order, "guarded": True}, {**version, "readable": True})
     spec = _with_fields(plan.spec, fields)
     if plan.json_rules.layout is not None:
         _lay_out(spec, plan, plan.json_rules.layout)
@@ -41,11 +44,24 @@ def for_own_engine(plan: FormatPlan) -> FormatPlan:
 def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
     """Return the plan in the dialect that reads text which a foreign engine constrained."""
     strict = {"version": SPEC_VERSION}
-    fields = _Fields({**strict, "loose": True}, strict, {})
+    fields = _Fields({**strict, "loose": True}, {**strict, "argument_order": "any"}, {})
     spec = plan.spec
     if plan.constrained is not None:
         spec = put(spec, split_pointer(plan.constrained), {"type": "any_text"})
     return replace(plan, spec=_with_fields(spec, fields))
+
+
+def inline_styles(spec: Any, pointer: str = "") -> Iterator[str]:
+    """Yield the pointers of json_schema nodes with a style as an object."""
+    if isinstance(spec, list):
+        for number, child in enumerate(spec):
+            yield from inline_styles(child, f"{pointer}/{number}")
+    elif isinstance(spec, dict) and "json_schema" in spec:
+        if isinstance(spec.get("style"), dict):
+            yield pointer
+    elif isinstance(spec, dict):
+        for key, child in spec.items():
+            yield from inline_styles(child, f"{pointer}/{key}")
 
 
 def _rules(rules: JsonRules) -> dict[str, Any]:

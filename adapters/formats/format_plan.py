@@ -8,7 +8,7 @@ Not here         building specs (families), reading answers (reader), dialects (
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -49,13 +49,13 @@ class FormatPlan:
             found = self._derived[make] = make(self)
         return found
 
-    def reader(self) -> Reader:
-        """Return a reader of one answer."""
-        return Reader(self.roles, self.whitespace)
+    def reader(self, taken_ids: Iterable[str] = ()) -> Reader:
+        """Return a reader of one answer. ``taken_ids``: see Reader."""
+        return Reader(self.roles, self.whitespace, taken_ids)
 
-    def traced_reader(self) -> TracedReader:
+    def traced_reader(self, taken_ids: Iterable[str] = ()) -> TracedReader:
         """Return a reader of one answer that tells where its content comes from."""
-        return TracedReader(self.roles, self.whitespace)
+        return TracedReader(self.roles, self.whitespace, taken_ids)
 
     @cached_property
     def spec_json(self) -> str:

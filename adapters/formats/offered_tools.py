@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from engine import Style
+
 from .argument_schema import argument_schema
 from .custom_tools import input_part, input_style
 from .output_spec import FormatError, JsonLayout, OutputSpec, Tool
@@ -25,7 +27,7 @@ class OfferedTool:
     param: str
     layout: JsonLayout | None = None
 
-    def arguments(self, style: str = JSON_STYLE) -> Part:
+    def arguments(self, style: str | Style = JSON_STYLE) -> Part:
         """Return the node of the arguments: always an object."""
         if self.tool.input is not None:
             return input_part(self.tool.input, style, f"{self.param}.format", self.layout)
@@ -34,7 +36,7 @@ class OfferedTool:
         schema = argument_schema(self.tool.parameters, param)
         return json_value(schema, ARGUMENTS, origin, style)
 
-    def role(self, style: str = JSON_STYLE, call_id: str = "") -> Role:
+    def role(self, style: str | Style = JSON_STYLE, call_id: str = "") -> Role:
         """Return the role of the call's tag; ``call_id``: see Role."""
         wanted = self.tool.input
         if wanted is not None:

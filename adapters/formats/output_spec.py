@@ -95,12 +95,21 @@ class PastCall:
 class ThinkingMarks:
     """The texts around a thought in an answer, and the line feeds beside them (see
     ``reading.reader.TagWhitespace``).
+
+    ``others``: further pairs of such texts; models with efforts have one for each of them.
+    ``ends_turn``: ``end`` also stands between a question and its answer, where it ends no thought.
     """
 
     begin: str
     end: str
     inner_newlines: int = 0
     outer_newlines: int = 0
+    others: tuple[tuple[str, str], ...] = ()
+    ends_turn: bool = False
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        return ((self.begin, self.end), *self.others)
 
 
 class JsonLayout(NamedTuple):
@@ -134,6 +143,10 @@ NAMED_LAYOUTS: Mapping[str, JsonLayout | None] = {
 }
 
 
+#: where arguments may stand: anywhere, or in the order of the schema
+ArgumentOrder = Literal["any", "schema"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class JsonRules:
     """How an answer writes JSON, within what its schemas allow.
@@ -143,6 +156,8 @@ class JsonRules:
                     past calls; False: any.
     ``extra_keys``  additional keys of objects: "last", behind the listed ones, or "none" in objects
                     that list properties without a keyword about others.
+    ``argument_order``  of arguments that are elements or keyword arguments: "any", if they are few,
+                    or that of the schema.
     ``max_items``, ``max_length``  of arrays and strings without a bound of their own; None: no
                     limit.
     """
@@ -150,6 +165,7 @@ class JsonRules:
     layout: JsonLayout | None = None
     element_space: bool = False
     extra_keys: Literal["last", "none"] = "last"
+    argument_order: ArgumentOrder = "any"
     max_items: int | None = None
     max_length: int | None = None
 
@@ -183,6 +199,8 @@ class OutputSpec:
                          asks for its layout; None: none does.
     ``thought``          the state at the end of the prompt.
     ``thinking_tokens``  maximum tokens of reasoning; None: no limit.
+    ``calls_before``     the calls that the prompt shows, if ``Format.counts_calls``, else 0; None:
+                         numbers of calls are not constrained.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -206,6 +224,7 @@ class OutputSpec:
     thought: Thought = "free"
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    calls_before: int | None = 0
 
     @cached_property
     def made(self) -> dict[object, Any]:

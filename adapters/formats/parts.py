@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from engine import StyleRegion
+from engine import Style, StyleRegion, style_field
 
 from .location import FieldKind
 from .output_spec import InputFormat
@@ -58,7 +58,7 @@ class Role:
     kind: Kind
     tool: str = ""
     call_id: str = ""
-    style: str = JSON_STYLE
+    style: str | Style = JSON_STYLE
     region: StyleRegion | None = None
     is_custom: bool = False
 
@@ -88,7 +88,7 @@ class Origin:
     param: str
     is_schema: bool = False
     is_strict: bool = False
-    style: str = JSON_STYLE
+    style: str | Style = JSON_STYLE
     what: FieldKind = "schema"
     grammar: InputFormat | None = None
     is_own: bool = False
@@ -149,9 +149,9 @@ def any_text(role: Role, excludes: Sequence[str], max_tokens: int | None = None)
 
 
 def json_value(
-    schema: Mapping[str, Any] | bool, role: Role, origin: Origin, style: str = JSON_STYLE
+    schema: Mapping[str, Any] | bool, role: Role, origin: Origin, style: str | Style = JSON_STYLE
 ) -> Part:
-    styled = {} if style == JSON_STYLE else {"style": style}
+    styled = {} if style == JSON_STYLE else {"style": style_field(style)}
     fields = {"type": "json_schema", "json_schema": schema, **styled}
     return Part(fields, role, replace(origin, style=style))
 
@@ -186,7 +186,7 @@ def star(part: Part) -> Part:
 def tag(
     begin: str | Part,
     content: Part,
-    end: str | Part,
+    end: str | Part | Sequence[str],
     role: Role = SYNTAX,
     origin: Origin | None = None,
 ) -> Part:

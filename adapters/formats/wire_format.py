@@ -30,6 +30,10 @@ class Format(ABC):
     is_parallel: bool = True
     parallel_by_default: bool = True
 
+    def counts_calls(self, output: OutputSpec) -> bool:
+        """Whether the grammar depends on the number of calls before the answer."""
+        return False
+
     @abstractmethod
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         """Return the plan of an answer: its structural tag and its reader.
@@ -68,8 +72,9 @@ class Format(ABC):
     def calls_texts(self, calls: Sequence[PastCall]) -> Sequence[str]:
         """Return the calls of one answer in the ways in which chat templates show them."""
 
-    def as_text(self, message: ChatMessage) -> str | None:
+    def as_text(self, message: ChatMessage, calls_before: int = 0) -> str | None:
         """Return a past answer with calls, or a tool's result, as text, for chat templates that
-        show neither; None: calls are separate messages in this format.
+        show neither; None: calls are separate messages in this format. ``calls_before``: the calls
+        of earlier answers in the conversation.
         """
         return None

@@ -14,11 +14,11 @@ from typing import Any
 
 from adapters.formats import Tool
 
+from .foreign_judging import Calls
+
 #: by package: the module that contains srt
 _ROOTS = {"sglang": "sglang", "llm_router_utils": "llm_router_utils.sglang"}
 ROOT = next((root for package, root in _ROOTS.items() if find_spec(package) is not None), None)
-
-Calls = list[tuple[str, Any]]
 
 
 @cache
@@ -80,12 +80,3 @@ def _unsent(detector: Any) -> str:
     )
     whole = known if isinstance(known, str) else json.dumps(known, ensure_ascii=False)
     return whole[len(sent) :] if whole.startswith(sent) else ""
-
-
-def is_same(ours: Any, theirs: Any) -> bool:
-    """Whether two JSON values are equal; unlike in Python, true is not 1."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        return ours.keys() == theirs.keys() and all(is_same(ours[k], theirs[k]) for k in ours)
-    if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
-        return len(ours) == len(theirs) and all(map(is_same, ours, theirs))
-    return isinstance(ours, bool) == isinstance(theirs, bool) and ours == theirs

@@ -6,6 +6,7 @@ arguments, so that the rest of the answer is still compared; without, the answer
 
 import ast
 import json
+import keyword
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -152,3 +153,55 @@ NULL_TEXT = argument_is(
     'reads the string "null" as null',
     lambda _, value: isinstance(value, str) and value.lower() == "null",
 )
+STRIPS = is_reading("strips strings", stripped)
+
+
+def mark_ends_call(*marks: str) -> Difference:
+    return string_has("takes the text of a mark in a value for the mark", *marks)
+
+
+def python_differences() -> tuple[Difference, ...]:
+    return (
+        Difference(
+            "reads Python only: names of tools and keys are identifiers",
+            lambda answer: any(
+                not text.isidentifier() or keyword.iskeyword(text)
+                for name, args in answer.calls
+                for text in (name, *args)
+            ),
+        ),
+        text_has(
+            r"reads Python's escapes, not JSON's: \/ keeps its backslash, and two escapes do not "
+            "form one character",
+            r"\\/|\\u[dD][89a-fA-F]",
+        ),
+    )
+
+
+def has_boolean(schema: Any) -> bool:
+    """Whether one of several types is a boolean."""
+    return {"type": "boolean"} in (schema or {}).get("anyOf", ())
+
+
+STRIPS_LINE_FEEDS = is_reading(
+    "drops line feeds around strings", lambda v: v.strip("\n") if isinstance(v, str) else v
+)
+BOOLEAN_TEXT = argument_is(
+    "reads any text as a boolean where one is allowed",
+    lambda schema, value: isinstance(value, str) and has_boolean(schema),
+)
+CONTROL_CHARACTERS = value_is(
+    "does not escape control characters",
+    lambda v: isinstance(v, str) and re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", v) is not None,
+)
+NO_ARGUMENTS = Difference(
+    "loses calls without arguments", lambda answer: any(not args for _, args in answer.calls)
+)
+UNTYPED_INSIDE = argument_is(
+    "reads numbers, booleans and null in lists and objects without a schema as text",
+    lambda schema, value: (
+        ((schema or {}).get("items") == {} or schema == {"type": "object"})
+        and any(not isinstance(part, str | list | dict) for part in parts(value))
+    ),
+)
+NULL = value_is("reads null with white space as text", lambda value: value is None)

@@ -5,7 +5,7 @@ text that looks like something else) occur as often as words. Characters beyond 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from adapters.formats import FormatPlan, OutputSpec, for_own_engine, get_format
+from adapters.formats import (
+    NO_RULES,
+    Format,
+    FormatPlan,
+    JsonRules,
+    OutputSpec,
+    for_own_engine,
+    get_format,
+)
 from engine import STYLES, Compiled, Compiler, Matcher, UnsupportedSchema, Vocabulary
 
 from .cases import SPECIALS, STOPS
@@ -47,16 +55,30 @@ class RandomAnswer:
 
 
 class Walker:
-    """Random answers of one format."""
+    """Random answers of one format.
 
-    def __init__(self, name: str) -> None:
+    ``wire``: a format that has no name; then ``specials`` are its special tokens and the last one
+    stops. ``rules``: of JSON.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        wire: Format | None = None,
+        specials: Sequence[str] | None = None,
+        rules: JsonRules = NO_RULES,
+    ) -> None:
         self.name = name
-        specials = [text.encode() for text in SPECIALS[name]]
-        texts = [*WORDS, *TRICKY, *CLOSERS, *SPECIALS[name], *self._ends(), *self._all_triggers()]
+        self._rules = rules
+        self._wire = get_format(name) if wire is None else wire
+        self._specials = SPECIALS[name] if specials is None else tuple(specials)
+        stops = STOPS[name] if specials is None else self._specials[-1:]
+        marks = [text.encode() for text in self._specials]
+        texts = [*WORDS, *TRICKY, *CLOSERS, *self._specials, *self._ends(), *self._all_triggers()]
         longer = [t for t in dict.fromkeys(map(str.encode, texts)) if len(t) > 1]
-        self._tokens = [*(bytes([byte]) for byte in range(256)), *longer, *specials]
-        self._first_special = len(self._tokens) - len(specials)
-        self._stops = [self._first_special + SPECIALS[name].index(text) for text in STOPS[name]]
+        self._tokens = [*(bytes([byte]) for byte in range(256)), *longer, *marks]
+        self._first_special = len(self._tokens) - len(marks)
+        self._stops = [self._first_special + self._specials.index(text) for text in stops]
         self._vocabulary = Vocabulary(
             self._tokens,
             stop_token_ids=self._stops,
@@ -90,8 +112,10 @@ class Walker:
         return plan, self._compiler.compile_structural_tag(plan.spec_json)
 
     def _plan(self, tools: str, choice: str) -> FormatPlan:
-        output = OutputSpec(TOOL_SETS[tools], tool_choice=choice, reasoning="off")
-        return get_format(self.name).plan(output, SPECIALS[self.name])
+        output = OutputSpec(
+            TOOL_SETS[tools], tool_choice=choice, reasoning="off", json_rules=self._rules
+        )
+        return self._wire.plan(output, self._specials)
 
     def _walk(self, plan: FormatPlan, grammar: Compiled, chance: Random) -> list[int] | None:
         matcher, ids = Matcher(grammar), []
@@ -126,13 +150,14 @@ class Walker:
 
         closers = [*ids(*CLOSERS, *self._ends(), *_triggers(plan.spec)), *specials]
         words = [*ids(*WORDS), *range(ord("a"), ord("z") + 1), *range(ord("0"), ord("9") + 1)]
-        groups = (closers, words, ids(*TRICKY), ids(*SPECIALS[self.name]), range(128))
+        groups = (closers, words, ids(*TRICKY), ids(*self._specials), range(128))
         return tuple(map(np.array, groups))
 
     def _ends(self) -> list[str]:
         """Return the marks around raw values, which chance alone hardly writes."""
-        notation = getattr(get_format(self.name), "arguments", None)
-        style = None if notation is None else STYLES.get(notation.style)
+        notation = getattr(self._wire, "arguments", None)
+        style = getattr(notation, "style", None)
+        style = STYLES.get(style) if isinstance(style, str) else style
         if style is None or "{key}" in style.close:
             return []
         return [text for text in (style.close, *style.wrap) if text]

@@ -117,6 +117,7 @@ TRAINED = {
     "mistral_v3": "[AVAILABLE_TOOLS][",
     "mistral_v11": "[AVAILABLE_TOOLS][",
     "mistral_v13": "[AVAILABLE_TOOLS][",
+    "olmo_3": "You are provided with function signatures within <functions></functions> XML tags.",
     "harmony": "# Tools\n\n## functions\n\nnamespace functions {",
 }
 UNTRAINED = sorted({*NAMES} - {*TRAINED})

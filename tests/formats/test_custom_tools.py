@@ -1,6 +1,7 @@
 """Custom tools: every family writes an input in its own notation, and the grammar constrains it."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -18,10 +19,12 @@ from adapters.formats import (
     get_format,
 )
 from adapters.formats.reading.input_reader import InputReader
-from engine import ParseDivergence, SpecError
+from adapters.formats.tags.notation import Elements
+from engine import ParseDivergence, SpecError, Style
+from engine.frontends.structural_tag.tag_styles import JSON_NAMES as TYPE_NAMES
 
-from .cases import Said
-from .harness import compiled_as, encode, is_accepted, read
+from .cases import SPECIALS, Said
+from .harness import compiled_as, compiler, encode, is_accepted, read
 
 TEXT = InputFormat()
 REGEX = InputFormat("regex", r'[a-z"<>/=\\]+( b)?\n?')
@@ -142,6 +145,32 @@ def test_a_wrapped_input() -> None:
     """MiniCPM writes characters of XML in a wrap, which is no part of the input."""
     begin, end = BY_HAND["minicpm_5"]
     assert calls("minicpm_5", LARK, f'{begin}<![CDATA[a"<!]]>{end}') == [("f", 'a"<!')]
+
+
+#: styles of elements whose strings are JSON
+JSON_ELEMENTS = (
+    Style("<p={key}>", "</p>", values="quoted"),
+    Style("<k>{key}</k>\n<v>", "</v>", glue="\n", values="quoted"),
+    Style("{key}({type}): ", "\n", TYPE_NAMES, values="quoted"),
+    Style("<{key}>", "</{key}>", values="quoted"),
+)
+
+
+@pytest.mark.parametrize("style", JSON_ELEMENTS)
+@pytest.mark.parametrize("syntax", sorted(INPUTS))
+def test_an_input_in_an_element_that_is_json(style: Style, syntax: str) -> None:
+    wanted, accepted, refused = INPUTS[syntax]
+    family = replace(get_format("qwen_coder"), arguments=Elements(style))  # type: ignore[type-var]
+    plan = for_own_engine(family.plan(output(wanted), SPECIALS["qwen_coder"]))
+    grammar = compiler("qwen_coder").compile_structural_tag(plan.spec_json)
+
+    def ids_of(text: str) -> list[int]:
+        call = PastCall("", "f", json.dumps({"input": text}, ensure_ascii=False))
+        return encode("qwen_coder", family.calls_texts([call])[0])
+
+    assert is_accepted(grammar, ids_of(accepted))
+    assert read(plan, grammar, ids_of(accepted)).calls == [("f", accepted)]
+    assert refused is None or not is_accepted(grammar, ids_of(refused))
 
 
 @pytest.mark.parametrize("syntax", sorted(INPUTS))

@@ -9,6 +9,7 @@ import pytest
 from adapters.formats import FORMATS, OutputSpec, Tool, get_format
 from adapters.formats.parts import Kind
 from adapters.formats.spelling import unwritable
+from adapters.formats.tags.tag_answer import MAX_EXACT_CALLS
 from adapters.formats.tags.tag_family import TagFamily
 
 from .cases import (
@@ -115,6 +116,12 @@ def test_shapes_of_tag_families(name: str, output: OutputSpec, plain: str, led: 
             .replace("triggered_tags*many[3])", "triggered_tags*one[1]")
             .replace("triggered_tags*one[3])", "triggered_tags*one[1]")
         )
+    if name == "kimi_k2":
+        # the numbers of the first calls are known
+        several = calls = "tags_with_separator+many[3]"
+        for _ in range(MAX_EXACT_CALLS):
+            calls = f"sequence({several.replace('many', 'one')} optional({calls}))"
+        expected = expected.replace(several, calls)
     assert shape(spec(name, quiet(output))) == expected
 
 
@@ -321,4 +328,6 @@ def test_a_hundred_tools_stay_in_order(name: str) -> None:
     tools = tuple(replace(TOOLS[0], name=f"tool_{n}") for n in range(100))
     plan = get_format(name).plan(OutputSpec(tools, "required"), SPECIALS[name])
     called = [role.tool for role in plan.roles.values() if role.kind is Kind.CALL]
-    assert called == [tool.name for tool in tools]
+    # some formats have other numbers in the first call of an answer
+    copies = len(called) // len(tools)
+    assert called == [tool.name for tool in tools] * copies

@@ -18,7 +18,7 @@ from .minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
 from .mistral import MISTRAL_V3, MISTRAL_V11, MISTRAL_V13
 from .muse import MUSE
 from .plain import PLAIN, UNKNOWN
-from .pythonic import LFM2, LLAMA4_PYTHONIC
+from .pythonic import LFM2, LLAMA4_PYTHONIC, OLMO_3
 from .qwen import QWEN_CODER, SEED_OSS
 from .solar import SOLAR
 
@@ -34,6 +34,7 @@ FORMATS: dict[str, Format] = {
     "llama3_function": LLAMA3_FUNCTION,
     "llama4_pythonic": LLAMA4_PYTHONIC,
     "lfm2": LFM2,
+    "olmo_3": OLMO_3,
     "gemma_4": GEMMA_4,
     "functiongemma": FUNCTIONGEMMA,
     "mistral_v3": MISTRAL_V3,

@@ -16,6 +16,9 @@ Command R7B and A write text between marks:
     Command A     <|START_TEXT|>Let me see.<|END_TEXT|>
 
 The written id numbers the calls of a conversation; clients get an id of the gateway.
+
+Checked against the chat templates of CohereForAI/c4ai-command-r-v01 at 760ddb6c203d and
+CohereLabs/c4ai-command-r7b-12-2024.
 """
 
 from ..output_spec import ThinkingMarks
@@ -50,7 +53,7 @@ def _command(name: str, text: str) -> TagFamily:
         begin='{"tool_call_id": "{id}", "tool_name": "{name}", "parameters": ',
         end="}",
         separator=",\n    ",
-        ids=CallIds(pattern="0|[1-9][0-9]{0,3}", whole="", numbers="conversation"),
+        ids=CallIds(whole="", numbers="conversation"),
         thinking=ThinkingMarks(begin="<|START_THINKING|>", end="<|END_THINKING|>"),
         stop_texts=("<|END_OF_TURN_TOKEN|>",),
         marks=("<|START_ACTION|>", f"<|START_{text}|>"),

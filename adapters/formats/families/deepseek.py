@@ -9,6 +9,9 @@ V3.2    <｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n
         </｜DSML｜invoke>\n</｜DSML｜function_calls>
 V4      the same with tool_calls in place of function_calls
 V4.1    <｜DSML｜ calls>\n<｜DSML｜ invoke name="f">\n..., with a space before every name
+
+Checked against the chat templates of DeepSeek-R1 and, at c7fe4623, DeepSeek-V3.1. The makers of
+V3.2 and later ship programs in place of templates.
 """
 
 from ..spelling import word_name

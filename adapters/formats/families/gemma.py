@@ -2,6 +2,9 @@
 
 Gemma 4         <|tool_call>call:f{city:<|"|>Oslo<|"|>}<tool_call|>
 functiongemma   <start_function_call>call:f{city:<escape>Oslo<escape>}<end_function_call>
+
+Checked against the chat templates of google/gemma-4-E2B-it at 8995379 and
+google/diffusiongemma-26B-A4B-it.
 """
 
 from ..output_spec import ThinkingMarks

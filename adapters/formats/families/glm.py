@@ -4,7 +4,7 @@
     GLM-4.7   <tool_call>f<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>
     Hunyuan   <tool_calls:opensource>\n<tool_call:opensource>f<tool_sep:opensource>\n...
 
-Strings are raw, other values are JSON.
+Strings are raw, other values are JSON. Checked against trl's copy of the chat template of GLM-4.5.
 """
 
 from ..spelling import word_name

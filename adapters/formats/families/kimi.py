@@ -7,6 +7,9 @@ for thoughts, text, calls and their arguments.
          <|open|>call tool="f" index="1"<|sep|>
          <|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>
          <|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>
+
+K2 is checked against the chat templates of moonshotai/Kimi-K2-Instruct-0905 at 94a4053e and
+moonshotai/Kimi-K2-Thinking.
 """
 
 from ..output_spec import ThinkingMarks
@@ -23,7 +26,7 @@ KIMI_K2 = TagFamily(
     begin="<|tool_call_begin|>functions.{name}:{id}<|tool_call_argument_begin|>",
     end="<|tool_call_end|>",
     separator="",
-    ids=CallIds(pattern="0|[1-9][0-9]{0,3}", whole="functions.{name}:{id}", numbers="conversation"),
+    ids=CallIds(whole="functions.{name}:{id}", numbers="conversation"),
     spell=word_name,
     stop_texts=("<|im_end|>",),
     marks=("<|tool_calls_section_begin|>",),
@@ -46,7 +49,7 @@ KIMI_K3 = TagFamily(
     end="<|close|>call<|sep|>",
     separator="",
     arguments=Elements("kimi_k3_xml"),
-    ids=CallIds(pattern="[1-9][0-9]{0,3}", whole="", numbers="answer", first=1),
+    ids=CallIds(whole="", numbers="answer", first=1),
     spell=word_name,
     thinking=ThinkingMarks(begin="<|open|>think<|sep|>", end="<|close|>think<|sep|>"),
     stop_texts=("<|end_of_msg|>",),

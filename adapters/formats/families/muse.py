@@ -4,7 +4,8 @@
     <atem:invoke name="f">\n<atem:parameter name="city">Oslo</atem:parameter>\n</atem:invoke>\n
     </atem:function_calls><|eom|><|start|>assistant to=user<|message|>Rain.<|eot|>
 
-The prompt ends with the first ``<|start|>assistant``.
+The prompt ends with the first ``<|start|>assistant``. Checked against the chat template of
+meta-models/Muse-Glimmer-30B.
 """
 
 from ..addressed.addressed_family import AddressedFamily

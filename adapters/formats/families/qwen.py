@@ -3,7 +3,8 @@
     <tool_call>\n<function=f>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>
 
 Strings are raw, other values are JSON. Seed-OSS writes no line feeds around values and has a name
-of its own for the call.
+of its own for the call. Checked against the chat templates of Qwen3.5-4B, Qwen3.6-27B,
+Qwen/Qwen3.8-27B and nvidia/NVIDIA-Nemotron-3-Nano, -3-Ultra and -3.5-Lightning.
 """
 
 from ..output_spec import ThinkingMarks

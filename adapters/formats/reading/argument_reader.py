@@ -12,7 +12,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from engine import STYLES, StyleRegion
+from engine import Style, StyleRegion, style_of
 
 from ..parts import CODE_STYLE
 
@@ -48,11 +48,11 @@ class ArgumentReader(ABC):
         return "}"
 
 
-def argument_reader(style: str) -> ArgumentReader:
+def argument_reader(style: str | Style) -> ArgumentReader:
     """Return a reader of arguments in a style of the engine, or of source code."""
     if style == CODE_STYLE:
         return CodeReader()
-    chosen = STYLES[style]
+    chosen = style_of(style)
     if chosen.values == "python":
         return PythonReader()
     return GemmaReader(chosen.quote) if chosen.quote else ElementReader(chosen.escapes)

@@ -14,7 +14,7 @@ Not here         the distinction of text and syntax (the spec), tokens (the engi
 """
 
 from codecs import utf_8_decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -57,10 +57,12 @@ class Reader:
 
     ``tool_calls_started`` counts the calls seen so far. ``thoughts`` locates reasoning in the
     answer's bytes, including its marks: (begin, end) of each stretch; end is None while it
-    is open.
+    is open. ``taken_ids``: of earlier calls of the conversation; no call gets one of them.
     """
 
-    def __init__(self, roles: Mapping[str, Role], whitespace: TagWhitespace) -> None:
+    def __init__(
+        self, roles: Mapping[str, Role], whitespace: TagWhitespace, taken_ids: Iterable[str] = ()
+    ) -> None:
         self.tool_calls_started = 0
         self.thoughts: list[tuple[int, int | None]] = []
         self._position = 0
@@ -78,7 +80,7 @@ class Reader:
         self._region: StyleRegion | None = None
         self._starting: Role | None = None
         self._id = ""
-        self._ids: set[str] = set()
+        self._ids = set(taken_ids)
 
     def feed(self, events: Sequence[Event]) -> list[Delta]:
         """Return the deltas of these events."""

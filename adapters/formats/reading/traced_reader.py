@@ -11,7 +11,7 @@ Not here         stop strings, which end the text: the rest of its runs stays in
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..parts import Role
 from .deltas import ContentDelta
@@ -23,8 +23,10 @@ Run = tuple[int, int]
 class TracedReader(Reader):
     """See the file's header."""
 
-    def __init__(self, roles: Mapping[str, Role], whitespace: TagWhitespace) -> None:
-        super().__init__(roles, whitespace)
+    def __init__(
+        self, roles: Mapping[str, Role], whitespace: TagWhitespace, taken_ids: Iterable[str] = ()
+    ) -> None:
+        super().__init__(roles, whitespace, taken_ids)
         self._text_runs: deque[Run] = deque()
         self._value_runs: deque[Run] = deque()
         #: of the white space in ``_gap``

@@ -1,15 +1,15 @@
 """Notations: how families write the arguments of a call.
 
 A notation has two directions: ``written`` turns the JSON text of a past call into the family's
-text, and ``style`` names the engine's grammar of that text (the field ``style`` of a json_schema
-node), whose events the reader turns back into JSON.
+text, and ``style`` is the engine's grammar of that text (the field ``style`` of a json_schema
+node), by its name or as data, whose events the reader turns back into JSON.
 """
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from engine import STYLES, Style
+from engine import Style, style_of
 
 from ..parts import JSON_STYLE
 
@@ -20,7 +20,7 @@ class Notation:
     json_schema node.
     """
 
-    style: str = JSON_STYLE
+    style: str | Style = JSON_STYLE
 
     def written(self, arguments: str) -> str:
         """Return the arguments of a past call, given as JSON text. Text that is no JSON object is
@@ -58,30 +58,33 @@ class Elements(Notation):
     glue: str | None = None
 
     def _text(self, values: dict[str, Any]) -> str:
-        style = STYLES[self.style]
+        style = style_of(self.style)
         if self.glue is not None:
             style = style._replace(open=style.open.replace(style.glue, self.glue))
         return "".join(_element(style, key, value) + self.after for key, value in values.items())
 
     @property
     def layout(self) -> dict[str, Any]:
-        glue = STYLES[self.style].glue if self.glue is None else self.glue
+        glue = style_of(self.style).glue if self.glue is None else self.glue
         return {"element_space": [glue, self.after]}
 
 
 @dataclass(frozen=True)
 class PythonArguments(Notation):
-    """Python's keyword arguments. ``quote``: of strings, a quotation mark or an apostrophe."""
+    """Python's keyword arguments. ``quote``: of strings, a quotation mark or an apostrophe;
+    ``separator``: of arguments and of items.
+    """
 
-    style: str = "python"
+    style: str | Style = "python"
     quote: str = '"'
+    separator: str = ", "
 
     def _text(self, values: dict[str, Any]) -> str:
-        return ", ".join(f"{key}={self._literal(value)}" for key, value in values.items())
+        return self.separator.join(f"{key}={self._literal(value)}" for key, value in values.items())
 
     @property
     def layout(self) -> dict[str, Any]:
-        return {"indent": None, "separators": [", ", ": "]}
+        return {"indent": None, "separators": [self.separator, ": "]}
 
     def _literal(self, value: Any) -> str:
         if isinstance(value, str):
@@ -90,7 +93,7 @@ class PythonArguments(Notation):
                 text = text.replace('\\"', '"').replace("'", "\\'")
             return f"{self.quote}{text}{self.quote}"
         if isinstance(value, list):
-            return f"[{', '.join(map(self._literal, value))}]"
+            return f"[{self.separator.join(map(self._literal, value))}]"
         if isinstance(value, dict):
             # the grammar has keys in quotation marks only
             keys = (json.dumps(key, ensure_ascii=False) for key in value)
@@ -98,15 +101,17 @@ class PythonArguments(Notation):
                 f"{key}: {self._literal(each)}"
                 for key, each in zip(keys, value.values(), strict=True)
             )
-            return f"{{{', '.join(pairs)}}}"
-        return repr(value)
+            return f"{{{self.separator.join(pairs)}}}"
+        constants = dict(zip((True, False, None), style_of(self.style).constants, strict=False))
+        is_constant = value is None or isinstance(value, bool)
+        return constants.get(value, repr(value)) if is_constant else repr(value)
 
 
 @dataclass(frozen=True)
 class GemmaArguments(Notation):
     """An object of Gemma without its braces: bare keys, and strings between marks."""
 
-    style: str = "gemma"
+    style: str | Style = "gemma"
 
     def _text(self, values: dict[str, Any]) -> str:
         return self._literal(values)[1:-1]
@@ -117,7 +122,7 @@ class GemmaArguments(Notation):
 
     def _literal(self, value: Any) -> str:
         if isinstance(value, str):
-            quote = STYLES[self.style].quote
+            quote = style_of(self.style).quote
             return f"{quote}{value}{quote}"
         if isinstance(value, list):
             return f"[{','.join(map(self._literal, value))}]"
@@ -130,26 +135,29 @@ class GemmaArguments(Notation):
 def _element(style: Style, key: str, value: Any) -> str:
     for character, escape in style.escapes.items():
         key = key.replace(character, escape)
-    begin, end = (text.replace("{key}", key) for text in (style.open, style.close))
-    return _tagged(style, begin, end, value)
+    head, _, begin = style.open.partition("{key}")
+    return head + key + _tagged(style, begin, style.close.replace("{key}", key), value)
 
 
 def _tagged(style: Style, begin: str, end: str, value: Any) -> str:
     begin = begin.replace("{type}", style.types.get(_type_of(value), ""))
-    if isinstance(value, str):
+    if isinstance(value, str) and style.values == "json":
         return begin + _raw(style, value) + end
     if style.nested and isinstance(value, dict):
         return begin + "".join(_element(style, key, each) for key, each in value.items()) + end
     if style.nested and isinstance(value, list):
-        close = style.close.replace("{key}", "item")
+        close = style.close.replace("{key}", style.item_name)
         return begin + "".join(_tagged(style, style.item, close, each) for each in value) + end
     return begin + json.dumps(value, ensure_ascii=False) + end
 
 
 def _raw(style: Style, value: str) -> str:
-    """Return a raw string, in the style's wrap if it contains a character of XML or a line feed."""
+    """Return a raw string, in the style's wrap if it contains a character of XML, a line feed or
+    the begin of the wrap.
+    """
     before, after = style.wrap
-    if before and after not in value and any(character in value for character in "<&\n"):
+    is_special = before in value or any(character in value for character in "<&\n")
+    if before and after not in value and is_special:
         return before + value + after
     return value
 

@@ -6,7 +6,7 @@ Not here    the families (one module for each vendor), their syntax as data (tag
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..format_plan import FormatPlan, make_plan
 from ..offered_tools import offered_tools
@@ -43,9 +43,9 @@ class TagFamily(TagSyntax):
     def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
         return "\n\n".join(offers(self.chat, self.calls_text, tools, output))
 
-    def as_text(self, message: ChatMessage) -> str:
+    def as_text(self, message: ChatMessage, calls_before: int = 0) -> str:
         (turn,) = read_turns([message])
-        return turn_text(self.chat, self.calls_text, turn)
+        return turn_text(self.chat, self.calls_text, replace(turn, calls_before=calls_before))
 
     def choice_text(self, output: OutputSpec) -> str:
         return choice_text(self.chat, output)

@@ -1,7 +1,8 @@
 """A model whose calls have an unknown syntax: answers without tools, and refusals of tools.
 
 Its chat template teaches the model a syntax. A grammar of another one would force texts that the
-model was not trained on, so requests with tools are refused until a format is set.
+model was not trained on. An operator who wants no other syntax to be taught has requests with tools
+refused.
 """
 
 from collections.abc import Sequence
@@ -20,8 +21,9 @@ class UnknownSyntax(TagFamily):
         if output.tools:
             raise FormatError(
                 "the model's chat template shows tool calls in a syntax that this server does not "
-                "know; an operator can choose a format, for instance plain, with SWITCHYARD_FORMAT "
-                "or the key `format` of a configuration file",
+                "know; an operator can choose a format with SWITCHYARD_FORMAT, or have prompts "
+                "teach one with SWITCHYARD_UNKNOWN_SYNTAX=teach, or with the keys `format` and "
+                "`unknown_syntax` of a configuration file",
                 "tools",
             )
         return super().plan(output, special_texts)

@@ -103,7 +103,8 @@ class Thinking:
 class Wire:
     """The wire texts of one family.
 
-    ``f``, ``g``, ``ff``  calls of f with the city Oslo, of g with n = 2, and of ff.
+    ``f``, ``g``, ``ff``  calls of f with the city Oslo, of g with n = 2, and of ff. "{#}" stands
+                          for the number of a call in its answer, ``first`` for that of the first.
     ``city``, ``n``       the arguments inside of them: JSON objects or elements.
     ``wrong_n``           an argument n that is no integer; "": made from the JSON.
     ``country``           an argument that f does not have.
@@ -145,6 +146,7 @@ class Wire:
     call_is_text: bool = False
     named_only: bool = False
     ids: tuple[str, tuple[str, ...]] = ("", ())
+    first: int = 0
     tail: str = ""
     free_special: str = ""
     thinking: Thinking | None = None
@@ -181,6 +183,13 @@ Rejected = tuple[str, str]
 
 def transcripts_of(wire: Wire) -> Iterator[Transcript]:
     """Yield the transcripts of a family for every choice, then those with thoughts."""
+    for each in _unnumbered(wire):
+        head, *rests = each.text.split("{#}")
+        text = head + "".join(f"{wire.first + n}{rest}" for n, rest in enumerate(rests))
+        yield replace(each, text=text)
+
+
+def _unnumbered(wire: Wire) -> Iterator[Transcript]:
     for name in wire.formats:
         own = wire.thinking is not None and wire.thinking.is_own
         state = "closed" if own and "closed" in wire.thinking.states else "free"
@@ -392,7 +401,8 @@ def _after(wire: Wire, choice: str, lead: str) -> Iterator[Rejected]:
 
 def _sections(wire: Wire, choice: str, lead: str) -> Iterator[Rejected]:
     begin, end = wire.section
-    yield lead + begin + wire.f + wire.tail, "a section without its end"
+    if end:
+        yield lead + begin + wire.f + wire.tail, "a section without its end"
     if choice not in ("auto", "auto, one", "barred"):  # otherwise it may be text
         yield lead + wire.f + end + wire.tail, "a section without its begin"
         yield lead + wire.f + wire.tail, "a call without its section"

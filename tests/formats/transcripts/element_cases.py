@@ -168,9 +168,9 @@ ELEMENTS = (
     ),
     Wire(
         formats=("kimi_k3",),
-        f='<|open|>call tool="f" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|><|close|>call<|sep|>',
-        g='<|open|>call tool="g" index="2"<|sep|><|open|>argument key="n" type="number"<|sep|>2<|close|>argument<|sep|><|close|>call<|sep|>',
-        ff='<|open|>call tool="ff" index="3"<|sep|><|close|>call<|sep|>',
+        f='<|open|>call tool="f" index="{#}"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|><|close|>call<|sep|>',
+        g='<|open|>call tool="g" index="{#}"<|sep|><|open|>argument key="n" type="number"<|sep|>2<|close|>argument<|sep|><|close|>call<|sep|>',
+        ff='<|open|>call tool="ff" index="{#}"<|sep|><|close|>call<|sep|>',
         city='<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>',
         country='<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|><|open|>argument key="country" type="string"<|sep|>NO<|close|>argument<|sep|>',
         n='<|open|>argument key="n" type="number"<|sep|>2<|close|>argument<|sep|>',
@@ -180,7 +180,11 @@ ELEMENTS = (
         text=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
         beside=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
         tail="<|close|>message<|sep|>",
-        ids=('index="1"', ('index=""', 'index="0"', 'index="x"', 'index="12345"', "index=1", "")),
+        first=1,
+        ids=(
+            'index="{#}"',
+            ('index=""', 'index="0"', 'index="2"', 'index="x"', 'index="12345"', "index=1", ""),
+        ),
         thinking=Thinking(
             begin="<|open|>think<|sep|>",
             end="<|close|>think<|sep|>",

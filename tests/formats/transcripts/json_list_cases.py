@@ -11,7 +11,7 @@ _COMMAND = Thinking(
     is_own=True,
 )
 #: numbers of at most four digits
-_NUMBERS = ("", "x", "-1", "12345", "1.0", " 0")
+_NUMBERS = ("", "x", "1", "00", "-1", "12345", "1.0", " 0")
 
 LISTS = (
     Wire(
@@ -97,28 +97,28 @@ LISTS = (
     ),
     Wire(
         formats=("command_r7b",),
-        f='{"tool_call_id": "0", "tool_name": "f", "parameters": {"city": "Oslo"}}',
-        g='{"tool_call_id": "1", "tool_name": "g", "parameters": {"n": 2}}',
-        ff='{"tool_call_id": "2", "tool_name": "ff", "parameters": {}}',
+        f='{"tool_call_id": "{#}", "tool_name": "f", "parameters": {"city": "Oslo"}}',
+        g='{"tool_call_id": "{#}", "tool_name": "g", "parameters": {"n": 2}}',
+        ff='{"tool_call_id": "{#}", "tool_name": "ff", "parameters": {}}',
         section=("<|START_ACTION|>[\n    ", "\n]<|END_ACTION|>"),
         separator=",\n    ",
         mark="<|START_ACTION|>",
         text=("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
         beside=None,
-        ids=('"0"', tuple(f'"{number}"' for number in _NUMBERS)),
+        ids=('"{#}"', tuple(f'"{number}"' for number in _NUMBERS)),
         thinking=_COMMAND,
     ),
     Wire(
         formats=("command_a",),
-        f='{"tool_call_id": "0", "tool_name": "f", "parameters": {"city": "Oslo"}}',
-        g='{"tool_call_id": "1", "tool_name": "g", "parameters": {"n": 2}}',
-        ff='{"tool_call_id": "2", "tool_name": "ff", "parameters": {}}',
+        f='{"tool_call_id": "{#}", "tool_name": "f", "parameters": {"city": "Oslo"}}',
+        g='{"tool_call_id": "{#}", "tool_name": "g", "parameters": {"n": 2}}',
+        ff='{"tool_call_id": "{#}", "tool_name": "ff", "parameters": {}}',
         section=("<|START_ACTION|>[\n    ", "\n]<|END_ACTION|>"),
         separator=",\n    ",
         mark="<|START_ACTION|>",
         text=("<|START_TEXT|>", "<|END_TEXT|>"),
         beside=None,
-        ids=('"0"', tuple(f'"{number}"' for number in _NUMBERS)),
+        ids=('"{#}"', tuple(f'"{number}"' for number in _NUMBERS)),
         thinking=_COMMAND,
     ),
     Wire(
