@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-deploy-if-changed test-sglang test-sglang-older sglang-environments with-torch with-servers test-peers load check format fuzz walks campaign conformance real-input lock sbom bench bench-peers bench-all bench-quality pictures serve docs data clean distclean
+.PHONY: help setup build debug test test-whole test-unit test-clients test-deploy test-deploy-if-changed test-sglang test-sglang-older sglang-environments with-torch with-servers test-peers load check format fuzz walks campaign conformance judge-vllm real-input lock sbom bench bench-peers bench-all bench-quality pictures serve docs data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,8 +22,20 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 COMPILE := $(PY) setup.py --quiet build_ext --inplace
 BFCL := bfcl-eval==2026.3.23
 CHAT_TEMPLATES := llama-cpp-python==0.3.36
+# Chat templates as their makers ship them: those that render calls and whose text llama.cpp does not have. Its template of
+# DeepSeek R1 is its own, and those of Gemma 4, LFM2.5 and Qwen 3 are older ones. trl's README names the repository of each.
+TRL := trl==1.16.0
+TRL_TEMPLATES := deepseekv3 diffusion_gemma gemma4_v5 glm4moe lfm2_v2 lfm2_2_5_v2 lfm2_2_5_vl \
+    nemotron_3_ultra nemotron_3_5_lightning qwen3 qwen3_instruct_2507 qwen3_vl qwen3_6 qwen3_8
+# axolotl changes them a little, but not their calls.
+AXOLOTL := axolotl==0.21.0
+AXOLOTL_TEMPLATES := command_a_tool_use exaone4 jamba llama4
 # SGLang's detectors of tool calls without SGLang. It pins transformers and openai, and the detectors need neither version.
 DETECTORS := llm-router-utils==0.8.1
+# vLLM's parsers of tool calls, and what they import beyond SGLang's venv.
+VLLM_VERSION := 0.33.0
+VLLM_IMPORTS := cachetools==8.0.2 cbor2==6.3.0 cloudpickle==3.1.3 httpx2==2.16.2 ijson==3.6.0 openai==3.57.0 \
+    py-cpuinfo==9.0.0 pycountry==26.2.16 pydantic-extra-types==2.11.1
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -248,11 +260,32 @@ PEERS := $(addprefix tests/engine/frontends/,structural_tag/test_builtin_tags.py
 test-peers: $(VENV)/.dev $(VENV)/.bench build ## compare grammars with xgrammar; installs torch
 	$(PY) -m pytest $(PEERS) $(ARGS)
 
-conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template, 10,000 Harmony answers, and 1,000 answers of each family
+conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template, 10,000 Harmony answers, 1,000 answers of each family, and response templates
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/conversation/test_chat_templates.py tests/app/conversation/test_template_loops.py \
 	    tests/app/conversation/test_template_thinking.py tests/app/conversation/test_template_round_trips.py \
 	    tests/app/generation/test_content_stops.py tests/formats/test_harmony_walks.py tests/formats/test_streams.py \
-	    tests/formats/test_foreign_detectors.py $(ARGS)
+	    tests/formats/test_foreign_detectors.py tests/app/conversation/response_templates/test_parse_response.py tests/app/conversation/test_derivation.py $(ARGS)
+
+# In SGLang's venv, which has torch. pip downloads a source distribution only if it can read the version from it, and
+# vLLM's setup.py needs torch for that; nothing of it is built.
+VLLM = $(abspath .data/vllm-$(VLLM_VERSION))
+
+$(VLLM)/.installed: | $(VENV)/.dev
+	@echo "downloading vLLM's sources, 47 MB"
+	rm -rf $(VLLM)
+	python="$$($(PY) -m tests.sglang.environment)"; \
+	install() { "$$python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$(VLLM)/$$1" "$${@:2}"; }; \
+	install tools setuptools-rust setuptools-scm semantic-version vcs-versioning; \
+	install packages $(VLLM_IMPORTS); \
+	PYTHONPATH=$(VLLM)/tools VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=$(VLLM_VERSION) "$$python" -m pip download --quiet \
+	    --disable-pip-version-check --no-deps --no-build-isolation --no-binary vllm --dest $(VLLM) vllm==$(VLLM_VERSION)
+	tar -xzf $(VLLM)/vllm-*.tar.gz -C $(VLLM)/packages --strip-components=1 --wildcards '*/vllm/*.py' '*/vllm/*.json'
+	rm -r $(VLLM)/tools $(VLLM)/vllm-*.tar.gz
+	@touch $@
+
+judge-vllm: $(VENV)/.dev build $(VLLM)/.installed ## let vLLM's parsers read 1,000 answers of each family; installs SGLang's venv, 2 GB
+	EVERY_TEMPLATE=1 PYTHONPATH=$(VLLM)/packages $$($(PY) -m tests.sglang.environment) -m pytest \
+	    -p no:cacheprovider --durations 10 tests/formats/test_vllm_parsers.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets to a running gateway and check every answer
 	$(PY) -m tests.real_input $(ARGS)
@@ -277,7 +310,7 @@ pictures: $(VENV)/.dev build ## redraw the pictures of engine/DESIGN.md; needs G
 serve: build ## run the gateway on 127.0.0.1:8000
 	@$(VENV)/bin/switchyard serve
 
-data: .data/.bfcl .data/.chat_templates ## download tool-calling cases and chat templates for tests and benchmarks
+data: .data/.bfcl .data/.chat_templates .data/.maker_templates ## download tool-calling cases and chat templates for tests and benchmarks
 
 # Only the data of the package are needed; its dependencies take gigabytes.
 .data/.bfcl: | $(VENV)/pyvenv.cfg
@@ -296,6 +329,18 @@ data: .data/.bfcl .data/.chat_templates ## download tool-calling cases and chat 
 	@tar -xzf .data/sources/llama_cpp_python-*.tar.gz -C .data/chat_templates --strip-components=5 \
 	    --wildcards '*/vendor/llama.cpp/models/templates/*.jinja'
 	@rm -r .data/sources
+	@touch $@
+
+.data/.maker_templates: | $(VENV)/pyvenv.cfg
+	@echo "downloading chat templates of trl and axolotl"
+	@mkdir -p .data/maker_sources .data/chat_templates
+	@$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --ignore-requires-python \
+	    --dest .data/maker_sources $(TRL) $(AXOLOTL)
+	@tar -xzf .data/maker_sources/trl-*.tar.gz -C .data/chat_templates --wildcards --transform 's,.*/,trl-,' \
+	    $(TRL_TEMPLATES:%='*/trl/chat_templates/%.jinja')
+	@tar -xzf .data/maker_sources/axolotl-*.tar.gz -C .data/chat_templates --wildcards --transform 's,.*/,axolotl-,' \
+	    $(AXOLOTL_TEMPLATES:%='*/chat_templates/templates/%.jinja')
+	@rm -r .data/maker_sources
 	@touch $@
 
 clean: ## remove build results

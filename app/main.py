@@ -25,12 +25,19 @@ from .conversation import Tokenizer, load_tokenizer
 from .observability import IGNORED_HEADER, Logger, Metrics, RequestLog, make_logger, observed
 from .routes import add_routes
 from .server import Drain, frozen
-from .service import BACKEND_HEADER, BackgroundResponses, Faults, ServedModel
+from .service import BACKEND_HEADER, TAUGHT_HEADER, BackgroundResponses, Faults, ServedModel
 from .settings import PREFIX, GatewaySettings, SettingError, Settings, read_settings
 from .version import version
 
 #: headers of answers that web pages of other origins may read
-_EXPOSED = ("x-request-id", BACKEND_HEADER, RELAXED_HEADER, IGNORED_HEADER, MODE_HEADER)
+_EXPOSED = (
+    "x-request-id",
+    BACKEND_HEADER,
+    RELAXED_HEADER,
+    IGNORED_HEADER,
+    MODE_HEADER,
+    TAUGHT_HEADER,
+)
 
 
 class _Gateway(FastAPI):
@@ -54,13 +61,13 @@ def create_app(
     settings: Settings | None = None,
     *,
     logger: Logger | None = None,
-    load: Callable[[str | None, str], Tokenizer] = load_tokenizer,
+    load: Callable[[str | None, str, bool], Tokenizer] = load_tokenizer,
     metrics_folder: str | None = None,
 ) -> FastAPI:
     """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout.
 
     Args:
-        load: returns the tokenizer of a source and a format.
+        load: see ``load_tokenizer``.
         metrics_folder: see Metrics.
     """
     chosen = settings or read_settings()
@@ -197,12 +204,34 @@ def _announce_model(logger: Logger, model: ServedModel) -> None:
     for worker in (member.worker for side in model.pool.sides for member in side):
         logger.info("worker", name=worker.name, model=model.name, description=worker.description)
     warn_unenforced(logger, model)
+    _warn_of_format(logger, model)
+
+
+def _warn_of_format(logger: Logger, model: ServedModel) -> None:
     profile, evidence = model.tokenizer.profile, model.tokenizer.evidence
-    if evidence.basis == "unknown":
+    if evidence.family is not None:
+        logger.warning(
+            "no known format writes the model's tool calls, so one was made of its "
+            f"{evidence.source}",
+            model=model.name,
+            format=model.tokenizer.wire.name,
+            shown=evidence.shown,
+            notes=[*evidence.notes],
+        )
+    elif evidence.taught is not None:
+        logger.warning(
+            "the chat template shows tool calls in an unknown syntax, so prompts teach another one",
+            model=model.name,
+            format=evidence.taught,
+            shown=evidence.shown,
+            reason=evidence.failure,
+        )
+    elif evidence.basis == "unknown":
         logger.warning(
             "requests with tools are refused: the chat template shows calls in an unknown syntax",
             model=model.name,
             shown=evidence.shown,
+            reason=evidence.failure,
         )
     elif evidence.failure:
         logger.warning(

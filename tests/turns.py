@@ -24,6 +24,7 @@ SHARES = 10
 ELSEWHERE = {
     "client frameworks": "make test-clients",
     "comparison with xgrammar": "make test-peers",
+    "vLLM's parsers": "make judge-vllm",
     "long campaigns": "make campaign",
 }
 _TURN, _SEED = os.environ.get("TURN"), int(os.environ.get("SEED", "0"))

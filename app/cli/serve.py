@@ -71,7 +71,7 @@ def _serve_in_processes(settings: Settings, logger: Logger) -> int:
     load = functools.cache(load_tokenizer)
     for model in settings.models:
         with suppress(ValueError):  # the first process reports it
-            load(model.tokenizer_source, model.format)
+            load(model.tokenizer_source, model.format, model.teaches)
     # collections in the processes would copy the pages of these objects
     settle()
     with _values_folder() as folder, _reserved(gateway) as addresses:
@@ -116,7 +116,7 @@ def _values_folder() -> "TemporaryDirectory[str]":
 
 def _serve_one(
     settings: Settings,
-    load: Callable[[str | None, str], Tokenizer],
+    load: Callable[[str | None, str, bool], Tokenizer],
     addresses: list[Address],
     metrics_folder: str,
     number: int,

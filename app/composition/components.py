@@ -101,7 +101,7 @@ def build(
 ) -> Components:
     """Make all components; load the tokenizers, and models that run in this process.
 
-    ``load`` returns the tokenizer of a source and a format.
+    ``load``: see ``load_tokenizer``.
 
     Raises:
         SettingError: no such tokenizer, the format does not fit it, or tokens cannot be verified.

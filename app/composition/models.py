@@ -45,8 +45,8 @@ from .workers import (
     workers_of_adapters,
 )
 
-#: returns the tokenizer of a source and a format; see ``load_tokenizer``
-Load = Callable[[str | None, str], Tokenizer]
+#: returns the tokenizer of a source and a format, and whether it teaches; see ``load_tokenizer``
+Load = Callable[[str | None, str, bool], Tokenizer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,10 @@ class Core:
 
 def load_tokenizers(models: Iterable[ModelSettings], load: Load) -> list[Tokenizer]:
     """Return each model's tokenizer; models with equal settings share one. Raises SettingError."""
-    loaded: dict[tuple[str | None, str], Tokenizer] = {}
+    loaded: dict[tuple[str | None, str, bool], Tokenizer] = {}
     tokenizers = []
     for model in models:
-        key = (model.tokenizer_source, model.format)
+        key = (model.tokenizer_source, model.format, model.teaches)
         try:
             tokenizers.append(loaded.get(key) or loaded.setdefault(key, load(*key)))
         except ValueError as error:
@@ -235,12 +235,14 @@ _SHAPING = {
     "reasoning",
     "thinking_token_budget",
     "unseen_media",
+    "unknown_syntax",
     "default_completion_tokens",
     "json_layout",
     "include_schema_in_prompt",
     "schema_style",
     "parallel_tool_calls",
     "extra_keys",
+    "argument_order",
     "default_max_items",
     "default_max_length",
     "constraints",
@@ -255,6 +257,8 @@ def fingerprint(settings: ModelSettings, tokenizer: Tokenizer) -> str:
         settings.served_model,
         settings.worker_kind,
         tokenizer.wire.name,
+        # formats that are made have one name
+        tokenizer.evidence.shown if tokenizer.evidence.family is not None else "",
         tokenizer.vocabulary.fingerprint,
         settings.model_dump_json(include=_SHAPING),
     )

@@ -103,7 +103,10 @@ def identity(output: OutputSpec) -> tuple[Any, ...]:
         _PLAIN(output),
         [(*_OF_TOOL(tool), _input_of(tool)) for tool in output.tools],
         None if grammar is None else (grammar.kind, grammar.value, grammar.param),
-        (layout, rules.element_space, rules.extra_keys, rules.max_items, rules.max_length),
+        (
+            *(layout, rules.element_space, rules.extra_keys, rules.argument_order),
+            *(rules.max_items, rules.max_length),
+        ),
     )
 
 

@@ -108,6 +108,7 @@ def _free(output: OutputSpec) -> OutputSpec:
         response_grammar=None,
         response_strict=False,
         thinking_tokens=None,
+        calls_before=None,
     )
 
 

@@ -18,6 +18,7 @@ from adapters.formats import (
     OutputSpec,
     for_own_engine,
     for_reading_foreign,
+    inline_styles,
 )
 from engine import Compiled, Compiler, Relaxed, Vocabulary, WorkBudget
 
@@ -130,6 +131,12 @@ class XGrammar(_Foreign):
                 where = plan.locate(place + pointer)
                 raise ConstraintRefused(where, self._reason(keyword), keyword)
         return tuple(found)
+
+    def spec(self, plan: FormatPlan, output: OutputSpec) -> tuple[str | None, SpecKind]:
+        pointer = next(inline_styles(plan.spec), None)
+        if pointer is not None:
+            raise self._beyond("reads no styles that are objects.", plan.locate(pointer).param)
+        return super().spec(plan, output)
 
     def _reason(self, keyword: str) -> str:
         return f"the workers' grammar backend {self.name!r} does not enforce {keyword!r}"

@@ -101,6 +101,8 @@ def requested_output(
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(asked.effort or ""),
         thinking_tokens=budget if thinks and budget != UNBOUNDED else None,
+        # other engines take much longer for the new grammar of each turn
+        calls_before=0 if settings.grammar_backend == "switchyard" else None,
     )
 
 
@@ -129,6 +131,7 @@ def _json_rules(request: GenerationRequest, settings: ModelSettings, rules: Json
         rules,
         layout=rules.layout if layout == "template" else NAMED_LAYOUTS[layout],
         extra_keys=settings.extra_keys if closes is None else "none" if closes else "last",
+        argument_order=settings.argument_order,
         max_items=settings.default_max_items,
         max_length=settings.default_max_length,
     )
@@ -274,6 +277,9 @@ def template_variables(request: GenerationRequest, output: OutputSpec) -> dict[s
     return variables | dict(request.template_variables)
 
 
-def output_after_prompt(output: OutputSpec, thought: Thought) -> OutputSpec:
-    """Return the spec of an answer that begins where its prompt ends."""
-    return output if thought == output.thought else replace(output, thought=thought)
+def output_after_prompt(output: OutputSpec, thought: Thought, calls_before: int = 0) -> OutputSpec:
+    """Return the spec of an answer that begins where its prompt ends, behind these calls."""
+    before = None if output.calls_before is None else calls_before
+    if (thought, before) == (output.thought, output.calls_before):
+        return output
+    return replace(output, thought=thought, calls_before=before)

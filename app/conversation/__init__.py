@@ -8,6 +8,7 @@ that the template shows all of it, or refused with an error that names the messa
     profile          what a template can show; call_layout: the white space of calls
     fitting          a conversation as a template can show it; call_ids
     template         reading a template; template_call: its call; inputs: its variables;
+                     own_values: lists and objects that it changes;
                      named_template: control tokens
     named_format     prompts and parts of prompts that the model's format writes
     template_prompt  the prompt, and the errors of templates
@@ -16,10 +17,12 @@ that the template shows all of it, or refused with an error that names the messa
     prompt_segments  ids of the parts of prompts that clients send again
     thinking         marks of reasoning
     detection        which format a template writes
+    derivation       a format made of a chat template; response_templates: of a response template
     pretrained       tokenizers of Hugging Face
     tokenizer        all of these behind one object
 """
 
+from .call_ids import call_ids_in
 from .detection import FormatEvidence
 from .history import plain_messages
 from .media import Loaded, ShownMedia, has_media, newest_images, shown_media

@@ -5,7 +5,7 @@ Not here         which kind a template accepts (profile), which result answers w
 """
 
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +15,17 @@ _ALPHABET = string.ascii_letters + string.digits
 _ID_LENGTH = 9
 
 Message = dict[str, Any]
+
+
+def calls_in(messages: Iterable[Mapping[str, Any]]) -> int:
+    """Return the number of calls in these messages."""
+    return sum(len(message.get("tool_calls") or ()) for message in messages)
+
+
+def call_ids_in(messages: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the ids of the calls in these messages."""
+    calls = (message.get("tool_calls") or () for message in messages)
+    return frozenset(call["id"] for some in calls for call in some)
 
 
 def set_call_ids(messages: Iterable[Message], kind: Ids) -> None:

@@ -19,7 +19,7 @@ _INDENTS = (2, 4, 1, 3, 8, "\t")
 _DEPTHS = range(5)
 
 
-def _layouts() -> Iterator[JsonLayout]:
+def layouts() -> Iterator[JsonLayout]:
     for separators in _ON_ONE_LINE:
         yield JsonLayout(separators=separators)
     for indent in _INDENTS:
@@ -31,7 +31,7 @@ def layout_in(prompt: str, arguments: dict[str, Any]) -> JsonLayout | None:
     """Return the layout in which a prompt shows arguments, or the first of them; None: in none."""
     prompt = prompt.replace("'", '"')
     for value in (arguments, next(iter(arguments.values()))):
-        for layout in _layouts():
+        for layout in layouts():
             if layout.written(value) in prompt:
                 return layout
     return None

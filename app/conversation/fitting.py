@@ -27,7 +27,7 @@ Not here         the order of calls and results (pairing), the template (templat
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 from ..errors import ApiError, bad_field
@@ -57,7 +57,7 @@ def fitted(
     choice: str = "",
     has_tools: bool = False,
     is_opened: bool = False,
-    as_text: AsText = lambda _: None,
+    as_text: AsText = lambda *_: None,
     marks: ImageMarks | None = None,
 ) -> list[Message]:
     """Return the messages for a template with this profile, from those of ``paired``.
@@ -72,7 +72,10 @@ def fitted(
         ApiError: 400 that names a message which this template cannot show.
     """
     named = _with_names(messages)
-    shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
+    before = [0, *accumulate(len(each.get("tool_calls") or ()) for each in named)]
+    shown = [
+        _fitted_message(at, each, profile, as_text, before[at]) for at, each in enumerate(named)
+    ]
     set_call_ids(shown, profile.ids)
     behind = {} if marks is None or profile.images == "results" else images_apart(shown, marks)
     spread: list[Message] = []
@@ -110,10 +113,10 @@ def _with_names(messages: Messages) -> list[Message]:
 
 
 def _fitted_message(
-    at: int, message: Message, profile: TemplateProfile, as_text: AsText
+    at: int, message: Message, profile: TemplateProfile, as_text: AsText, calls_before: int
 ) -> Message:
     if not profile.calls and (message.get("tool_calls") or message["role"] == "tool"):
-        return _in_words(at, message, profile, as_text)
+        return _in_words(at, message, profile, as_text, calls_before)
     if message["content"] is None:
         message["content"] = ""
     if message["role"] == "developer" and not profile.developer:
@@ -127,10 +130,12 @@ def _fitted_message(
     return message
 
 
-def _in_words(at: int, message: Message, profile: TemplateProfile, as_text: AsText) -> Message:
+def _in_words(
+    at: int, message: Message, profile: TemplateProfile, as_text: AsText, calls_before: int
+) -> Message:
     is_result = message["role"] == "tool"
     try:
-        text = as_text(message)
+        text = as_text(message, calls_before)
     except DeepArguments:
         raise too_deep(at) from None
     if text is None:

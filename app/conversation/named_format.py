@@ -72,9 +72,9 @@ class NamedFormat:
         """Return what the end of the conversation says about a required call."""
         return self._control.adopted(self._wire.choice_text(self._output(output)))
 
-    def as_text(self, message: Mapping[str, Any]) -> str | None:
+    def as_text(self, message: Mapping[str, Any], calls_before: int = 0) -> str | None:
         """Return an answer with calls, or a result; None: the format has no such text."""
-        text = self._wire.as_text(self._control.broken_message(message))
+        text = self._wire.as_text(self._control.broken_message(message), calls_before)
         return None if text is None else self._control.adopted(text)
 
     def _tools(self, tools: Sequence[Tool]) -> list[Tool]:

@@ -56,3 +56,18 @@ def stop_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     if tokenizer.eos_token_id is not None:
         ids.add(tokenizer.eos_token_id)
     return sorted(ids)
+
+
+def end_texts(tokenizer: Any, source: str) -> list[str]:
+    """Return the texts of the tokens that end an answer: the tokenizer's own, and those in the
+    generation config of a model's folder.
+    """
+    ids = {tokenizer.eos_token_id}
+    file = Path(source).expanduser() / "generation_config.json"
+    try:
+        given = json.loads(file.read_text("utf-8"))["eos_token_id"] if file.is_file() else None
+        ids.update(given if isinstance(given, list) else [given])
+        texts = tokenizer.convert_ids_to_tokens([each for each in ids if type(each) is int])
+    except (ValueError, KeyError, TypeError, OSError, OverflowError):
+        return [tokenizer.eos_token] if tokenizer.eos_token else []
+    return [text for text in texts if text]

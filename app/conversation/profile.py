@@ -24,8 +24,9 @@ Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
 #: variables of a request: ``enable_thinking``, ``reasoning_effort``, ...
 Variables = Mapping[str, Any]
-#: a message as text in the syntax of a format; None: it has no such text
-AsText = Callable[[Mapping[str, Any]], str | None]
+#: a message as text in the syntax of a format, behind this number of calls; None: it has no such
+#: text
+AsText = Callable[[Mapping[str, Any], int], str | None]
 
 #: keys from which templates read the reasoning of a past answer
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
@@ -151,17 +152,22 @@ def shown_answers(wire: Format, profile: TemplateProfile | None) -> ShownAnswers
     return ShownAnswers(rules, several_calls=wire.is_parallel and several)
 
 
-def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProfile:
+def profile_of(
+    render: Render, as_text: AsText = lambda *_: None, *, shows_calls: bool = True
+) -> TemplateProfile:
     """Return the profile of a template without that of images (image_profile). Renders about twenty
     short conversations in a few ms.
+
+    ``shows_calls``: False for a template that must get no tools and no calls, as if it showed none.
     """
-    return _Probe(render, as_text).profile()
+    return _Probe(render, as_text, shows_calls).profile()
 
 
 class _Probe:
-    def __init__(self, render: Render, as_text: AsText) -> None:
+    def __init__(self, render: Render, as_text: AsText, shows_calls: bool) -> None:
         self._render = render
         self._as_text = as_text
+        self._shows_calls = shows_calls
         self._no_tools: Tools | None = None
         #: a question, a call and its result in a form that the template shows; [] without one
         self._loop: Messages = []
@@ -176,7 +182,7 @@ class _Probe:
         calls |= self._numbering(calls)
         system = self._shows_system()
         said = _said("assistant")
-        tools = self._shows([user], "wordtool", tools=[TOOL])
+        tools = self._shows_calls and self._shows([user], "wordtool", tools=[TOOL])
         return TemplateProfile(
             no_tools="none" if self._no_tools is None else "empty",
             system=system,
@@ -229,7 +235,7 @@ class _Probe:
         if not self._loop:
             return "other" if tools else "format"
         call = self._loop[1]["tool_calls"][0]
-        written = self._as_text(loop_of([call["id"]], "text")[1])
+        written = self._as_text(loop_of([call["id"]], "text")[1], 0)
         if written is None:
             return "format"
         shown = self._render(self._loop, [TOOL], {})
@@ -245,14 +251,14 @@ class _Probe:
 
         try:
             layout = layout_in(shown(NESTED), NESTED)
-            written = self._as_text(_calling(self._loop, json.dumps(FLAT))[1])
+            written = self._as_text(_calling(self._loop, json.dumps(FLAT))[1], 0)
             is_same = written is None or same_space(written, shown(FLAT), FLAT)
         except TemplateError:
             return {"layout": None}
         return {"layout": layout, "call_space": "format" if is_same else "other"}
 
     def _of_calls(self) -> dict[str, Any]:
-        for kind in _ARGUMENTS:
+        for kind in _ARGUMENTS if self._shows_calls else ():
             for name, ids in CALL_IDS.items():
                 loop = loop_of(ids[:1], kind)
                 if self._shows(loop, *CALLED, tools=[TOOL]):
@@ -267,23 +273,24 @@ class _Probe:
         }
 
     def _numbering(self, calls: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the numbered kind of ids, if the format writes such ids and the template prints
-        those of calls or results.
+        """Return the numbered kind of ids, if the format writes such ids, and the template prints
+        those that calls or results have, or numbers the calls of each answer itself.
         """
         if calls.get("ids") != "any":
             return {}
         kind, (first, second) = calls["arguments"], CALL_IDS["numbered"]
         answer = loop_of(CALL_IDS["any"][:1], "text")[1]
-        printed = CALL_IDS["any"][0] in self._render(self._loop, [TOOL], {})
-        if not printed or first not in (self._as_text(answer) or ""):
+        if first not in (self._as_text(answer, 0) or ""):
             return {}
-        # some print the ids of results, and number the calls of each answer themselves
-        self._loop = loop_of([first], kind)
-        loops = [*self._loop, *loop_of([second], kind)]
+        loops = [each for name in CALL_IDS["any"] for each in loop_of([name], kind)]
         try:
-            by_answer = self._render(loops, [TOOL], {}).count(second) < 2
+            shown = self._render(loops, [TOOL], {})
         except TemplateError:
-            by_answer = False
+            shown = self._render(self._loop, [TOOL], {}) + second
+        by_answer = first in shown and second not in shown
+        if not by_answer and CALL_IDS["any"][0] not in shown:
+            return {}
+        self._loop = loop_of([first], kind)
         return {"ids": "numbered_by_answer" if by_answer else "numbered"}
 
     def _shows_results(self) -> bool:

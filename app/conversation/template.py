@@ -13,7 +13,6 @@ from typing import Any
 
 from .constants import with_constants
 from .inputs import inputs_of, undeclared
-from .list_changes import without_list_changes
 from .profile import Messages, TemplateError, Variables
 from .template_call import TemplateCall
 
@@ -75,13 +74,11 @@ class ChatTemplate:
 
 def read_template(tokenizer: Any) -> tuple[ChatTemplate | None, str]:
     """Return a tokenizer's chat template and its source, several templates as JSON; None and "" if
-    it has none. The tokenizer's own source is changed if it changes lists.
+    it has none.
     """
-    own = getattr(tokenizer, "chat_template", None)
-    tokenizer.chat_template = _changed(own, without_list_changes)
-    if not own:
+    known = getattr(tokenizer, "chat_template", None)
+    if not known:
         return None, ""
-    known = tokenizer.chat_template
     source = known if isinstance(known, str) else json.dumps(known, default=str)
     return ChatTemplate(tokenizer, source), source
 

@@ -3,13 +3,14 @@
 That method copies all messages and tools three times, because its callers may pass objects with
 methods. A gateway has JSON only, so the compiled template is called with its values directly: a
 prompt of ten tools takes 0.29 ms instead of 0.60 with Qwen 3's template. The compiled template is
-that of transformers, with its functions, filters and sandbox. No template can change a value there.
-Its members of dicts are looked up without a search for a method of that name first, which fails by
-an exception: 0.58 ms instead of 0.92 with the template of gpt-oss. Those of texts, loops and
-namespaces are known to be safe, which the sandbox finds out for each again: eight messages take
-0.1 ms less with the template of Qwen 3.
+that of transformers, with its functions, filters and sandbox. No template can change a value there,
+unless it gets copies (own_values). Its members of dicts are looked up without a search for a method
+of that name first, which fails by an exception: 0.58 ms instead of 0.92 with the template of
+gpt-oss. Those of texts, loops and namespaces are known to be safe, which the sandbox finds out for
+each again: eight messages take 0.1 ms less with the template of Qwen 3.
 
-Invariants   I1 a template gets what ``apply_chat_template`` gives it. Other versions of
+Invariants   I1 a template gets what ``apply_chat_template`` gives it, and writes the same; where
+             that method forbids a change of a value, it may go on. Other versions of
              transformers may give it something else, so a template that writes all of its inputs
              is called both ways at startup; if they differ, every call is one of that method.
              I2 a template is compiled once, or a few times if several threads call it first.
@@ -20,9 +21,10 @@ Not here     the variables (inputs), errors of templates (template).
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from .kept_tools import KeptObject, kept_json
+from .own_values import change_of, changes_values, copied
 
 Values = Mapping[str, Any]
 
@@ -58,6 +60,14 @@ _PROBES: Sequence[Sequence[Values]] = (
 _GIVEN: Sequence[Values] = ({"tools": [_TOOL], "given": [None, "x"]}, {"tools": []}, {})
 
 
+class _Compiled(NamedTuple):
+    """A template with its functions. ``changes``: it changes values, so it gets copies."""
+
+    template: Any
+    functions: dict[str, Any]
+    changes: bool
+
+
 class TemplateCall:
     """See the file's header."""
 
@@ -65,8 +75,9 @@ class TemplateCall:
         self._tokenizer = tokenizer
         self._special = dict(tokenizer.special_tokens_map)
         self._environment = _environment()
-        #: templates with their functions, by source
-        self._compiled: dict[str, tuple[Any, dict[str, Any]]] = {}
+        #: for templates that change values
+        self._changing = _environment(may_change=True)
+        self._compiled: dict[str, _Compiled] = {}
         if self._environment is not None and not self._is_exact():
             self._environment = None
 
@@ -93,24 +104,32 @@ class TemplateCall:
     def _direct(self, source: str, messages: Sequence[Values], variables: Values) -> str:
         found = self._compiled.get(source)
         if found is None:
-            assert self._environment is not None
-            template = self._environment.from_string(source)
-            found = self._compiled[source] = template, dict(template.globals)
-        template, functions = found
+            found = self._compiled[source] = self._compile(source)
+        template, functions, changes = found
+        special, given = self._special, [_as_given(message) for message in messages]
+        if changes:
+            special, variables, given = map(copied, (special, dict(variables), given))
         # as ``render`` does it, which looks each function up in two dicts
         context = template.new_context(
             {
                 **functions,
                 "tools": None,
-                **self._special,
+                **special,
                 **variables,
-                "messages": [_as_given(message) for message in messages],
+                "messages": given,
                 "documents": None,
                 "add_generation_prompt": True,
             },
             shared=True,
         )
         return "".join(template.root_render_func(context))
+
+    def _compile(self, source: str) -> "_Compiled":
+        assert self._environment is not None
+        changes = changes_values(self._environment, source)
+        environment = self._changing if changes else self._environment
+        template = environment.from_string(source)
+        return _Compiled(template, dict(template.globals), changes)
 
     def _is_exact(self) -> bool:
         probing = copy.copy(self._tokenizer)
@@ -128,8 +147,11 @@ class TemplateCall:
         return True
 
 
-def _environment() -> Any:
-    """Return the environment of templates; None: this version of transformers has another."""
+def _environment(*, may_change: bool = False) -> Any:
+    """Return the environment of templates; None: this version of transformers has another.
+
+    ``may_change``: for templates that may change lists and objects.
+    """
     from transformers.utils import chat_template_utils
 
     compiled = getattr(chat_template_utils, "_compile_jinja_template", None)
@@ -138,7 +160,19 @@ def _environment() -> Any:
     made = compiled("").environment.overlay()
     made.filters = {**made.filters, "tojson": partial(kept_json, made.filters["tojson"])}
     made.getattr = _members_of(made)
+    if may_change:
+        made.getattr = _with_changes(made.getattr)
     return made
+
+
+def _with_changes(members: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """Return the same function with methods that change values."""
+
+    def member(of: Any, name: str) -> Any:
+        change = change_of(of, name)
+        return members(of, name) if change is None else change
+
+    return member
 
 
 def _members_of(environment: Any) -> Callable[[Any, str], Any]:

@@ -23,25 +23,29 @@ from adapters.formats import (
     Thought,
     Tool,
     get_format,
+    numbered_by_answer,
+    with_answer_marks,
     with_thinking,
 )
 from engine import Vocabulary
 
 from ..concurrency import RecentValues, give_way
 from ..errors import bad_field
+from .call_ids import calls_in
 from .control import ControlText, UnwritableText
-from .detection import Evidence, detect
+from .detection import Evidence, Signs, detect
 from .image_marks import ImageMarks
 from .image_profile import with_images
 from .kept_tools import KeptTools
 from .named_format import NamedFormat, render_plain
 from .named_template import NamedTemplate
-from .pretrained import encoder, pretrained, stop_ids
-from .profile import Messages, TemplateProfile, profile_of
+from .pretrained import encoder, end_texts, pretrained, stop_ids
+from .profile import Messages, TemplateError, TemplateProfile, profile_of
 from .prompt_segments import PromptSegments
-from .template import read_template
+from .response_templates import response_template_of
+from .template import ChatTemplate, read_template
 from .template_prompt import MAX_BYTES, TemplatePrompt
-from .thinking import marks_of, thought_apart, thought_at_end
+from .thinking import answer_marks_of, marks_at_end, marks_of, thought_apart, thought_at_end
 
 #: the default family of the built-in vocabulary, which has the tokens of every family
 BUILTIN_FAMILY = "hermes"
@@ -63,11 +67,15 @@ class ImagePlace(NamedTuple):
 
 
 class Rendered(NamedTuple):
-    """The ids of a prompt, the state of reasoning at its end, and its images in their order."""
+    """The ids of a prompt, the state of reasoning at its end, and its images in their order.
+
+    ``calls_before``: see OutputSpec.
+    """
 
     prompt: list[int]
     thought: Thought = "free"
     images: tuple[ImagePlace, ...] = ()
+    calls_before: int = 0
 
 
 class Tokenizer(Protocol):
@@ -127,10 +135,10 @@ class Tokenizer(Protocol):
         ...
 
 
-def load_tokenizer(source: str | None, family: str) -> Tokenizer:
+def load_tokenizer(source: str | None, family: str, teaches: bool = True) -> Tokenizer:
     """Return the tokenizer of a folder or hub name; None: the built-in one.
 
-    ``family``: a format, or "auto".
+    ``family``: a format, or "auto". ``teaches``: see ``detect``.
 
     Raises:
         ValueError: no such format, ``source`` has no usable tokenizer, or the vocabulary lacks
@@ -138,7 +146,7 @@ def load_tokenizer(source: str | None, family: str) -> Tokenizer:
     """
     if source is None:
         return BuiltinTokenizer(family)
-    return HuggingFaceTokenizer(source, family)
+    return HuggingFaceTokenizer(source, family, teaches=teaches)
 
 
 class BuiltinTokenizer:
@@ -183,7 +191,8 @@ class BuiltinTokenizer:
             images.append(ImagePlace(number, len(ids)))
             ids += self.encode(BUILTIN_IMAGE, add_special_tokens=False)
             ids += self.encode(behind, add_special_tokens=False)
-        return Rendered(ids, images=tuple(images))
+        calls_before = calls_in(messages) if self.wire.counts_calls(output) else 0
+        return Rendered(ids, images=tuple(images), calls_before=calls_before)
 
     def reads(self, variable: str) -> bool:
         return False
@@ -199,14 +208,23 @@ class BuiltinTokenizer:
 class HuggingFaceTokenizer:
     """A tokenizer as ``transformers`` loads it; a folder's own code is never run."""
 
-    def __init__(self, source: str, family: str = "auto") -> None:
+    def __init__(self, source: str, family: str = "auto", *, teaches: bool = True) -> None:
         tokenizer = pretrained(source)
         self._template, template = read_template(tokenizer)
         self.evidence = Evidence(family, "setting")
         if family == "auto":
-            self.evidence = detect(self._template, template, tokenizer.get_added_vocab())
+            signs = Signs(
+                template=self._template,
+                source=template,
+                special_texts=tokenizer.get_added_vocab(),
+                ends=end_texts(tokenizer, source),
+                response_template=response_template_of(tokenizer),
+            )
+            self.evidence = detect(signs, teaches=teaches)
         is_known = self.evidence.basis != "unknown"
-        self.wire = get_format(self.evidence.format) if is_known else UNKNOWN
+        self.wire = self.evidence.family or (
+            get_format(self.evidence.format) if is_known else UNKNOWN
+        )
         stops = stop_ids(tokenizer, self.wire.stop_texts)
         self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops)
         tokens = self.vocabulary.tokens
@@ -214,34 +232,47 @@ class HuggingFaceTokenizer:
         self.special_texts = tuple(text for text in texts if text)
         self._tokenizer: Any = tokenizer
         self._marks = marks_of(template + self.evidence.shown, self.special_texts)
+        if self._marks is None:
+            derived = self.evidence.family
+            self._marks = derived.thinking if derived is not None else self.evidence.thinking
+        if self._marks is None and self._template is not None:
+            self._marks = marks_at_end(_prompt_of(self._template))
         if self._marks is not None:
             self.wire = with_thinking(self.wire, self._marks)
+            answers = answer_marks_of(template, self.special_texts)
+            if answers is not None:
+                self.wire = with_answer_marks(self.wire, answers)
         check_fit(self.wire, self.special_texts, is_prompt_written=self._template is None)
         added = [token.content for token in tokenizer.added_tokens_decoder.values()]
         written = template or self.wire.render([], (Tool("f", {}),), OutputSpec())
         control = {*self.special_texts, *(text for text in added if text in written)}
         backend = getattr(tokenizer, "backend_tokenizer", None)
         self._control = ControlText(backend, control)
-        self._format = NamedFormat(self.wire, self._control)
         self._image_marks = ImageMarks()
         self._kept_tools = KeptTools()
         self._own_instructions = RecentValues[str](MAX_BYTES)
         self.profile: TemplateProfile | None = None
         self._named: NamedTemplate | None = None
         if self._template is not None:
-            probed = profile_of(self._template, self.wire.as_text)
+            shows_calls = self.evidence.taught is None
+            probed = profile_of(self._template, self.wire.as_text, shows_calls=shows_calls)
             self.profile = with_images(probed, self._template, self._control.spellings_in)
             self._named = NamedTemplate(
                 self._template, self._control, self.profile, self._image_marks
             )
+            if self.profile.ids == "numbered_by_answer":
+                self.wire = numbered_by_answer(self.wire)
+        self._format = NamedFormat(self.wire, self._control)
         placeholder = self.profile.placeholder if self.profile is not None else ()
         self.shows_images = bool(placeholder)
         #: the first token of an image's placeholder
         self._image_token = tokenizer.convert_tokens_to_ids(placeholder[0]) if placeholder else None
+        named = self._control.named
         self._named_marks = self._marks and replace(
             self._marks,
-            begin=self._control.named(self._marks.begin),
-            end=self._control.named(self._marks.end),
+            begin=named(self._marks.begin),
+            end=named(self._marks.end),
+            others=tuple((named(begin), named(end)) for begin, end in self._marks.others),
         )
         self._encode = encoder(tokenizer, backend)
         self._segments: PromptSegments | None = None
@@ -285,10 +316,11 @@ class HuggingFaceTokenizer:
             )
             text, images = prompt.text(messages)
         thought = thought_at_end(text, self._named_marks)
+        calls_before = calls_in(messages) if self.wire.counts_calls(output) else 0
         if not images:
-            return Rendered(self._encoded(text, client), thought)
+            return Rendered(self._encoded(text, client), thought, calls_before=calls_before)
         ids = self._encode(self._control.separated(_whole_characters(text)), False)
-        return Rendered(ids, thought, self._places(ids, images))
+        return Rendered(ids, thought, self._places(ids, images), calls_before)
 
     def _places(self, ids: Sequence[int], images: Sequence[int]) -> tuple[ImagePlace, ...]:
         """Return the places of images, which the ids have in this order. Raises UnshownImages."""
@@ -326,6 +358,14 @@ class HuggingFaceTokenizer:
                 ("messages",),
                 "invalid_value",
             ) from None
+
+
+def _prompt_of(template: ChatTemplate) -> str:
+    """Return the prompt for a question; "": the template refuses it."""
+    try:
+        return template([{"role": "user", "content": "question"}], None, {})
+    except TemplateError:
+        return ""
 
 
 def _whole_characters(text: str) -> str:

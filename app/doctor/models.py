@@ -83,12 +83,20 @@ def _conversation(served: ServedModel, place: str) -> Iterator[Finding]:
     source = served.settings.tokenizer_source or "built-in"
     yield Finding("ok", place, f"tokenizer {source}: {tokenizer.vocabulary.size:,} tokens")
     evidence, name = tokenizer.evidence, tokenizer.wire.name
-    if evidence.basis == "unknown":
+    if evidence.taught is not None:
+        yield Finding(
+            "warning",
+            place,
+            "the chat template shows calls in an unknown syntax, "
+            f"{evidence.shown!r} ({evidence.failure}); prompts teach {evidence.taught!r} instead",
+            "set the model's `format` if it is that of a known family",
+        )
+    elif evidence.basis == "unknown":
         yield Finding(
             "error",
             place,
             "requests with tools are refused: the chat template shows calls in an unknown syntax, "
-            f"{evidence.shown!r}",
+            f"{evidence.shown!r} ({evidence.failure})",
             "set the model's `format` to the family that it was trained on",
         )
     elif evidence.basis == "none":
@@ -97,6 +105,14 @@ def _conversation(served: ServedModel, place: str) -> Iterator[Finding]:
             place,
             f"the model has no call syntax of its own; prompts teach it {name!r}",
             "set the model's `format` if it was trained on another one",
+        )
+    elif evidence.family is not None:
+        yield Finding(
+            "warning",
+            place,
+            f"no known format writes the model's calls, {evidence.shown!r}; one was made of its "
+            + "; ".join([evidence.source, *evidence.notes]),
+            "compare some answers, or set the model's `format` to that of a known family",
         )
     else:
         yield Finding("ok", place, f"format {name} ({evidence.basis})")

@@ -75,6 +75,11 @@ _HEADERS: dict[str, tuple[dict[str, Any], str]] = {
         _TEXT,
         "Keywords of schemas that the answer need not satisfy, as JSON pointers.",
     ),
+    "x-switchyard-taught": (
+        _TEXT,
+        "The format whose syntax of calls the prompt teaches, because the model's own is unknown; "
+        "absent otherwise.",
+    ),
     "x-switchyard-ignored": (
         _TEXT,
         "Parts of the request that were left out: the place and the kind of each.",

@@ -41,6 +41,7 @@ _GENERATION_HEADERS = (
     "x-switchyard-backend",
     "x-switchyard-constraints",
     "x-switchyard-relaxed",
+    "x-switchyard-taught",
     "x-switchyard-ignored",
 )
 

@@ -30,7 +30,7 @@ from .operation_types import (
     WorkerState,
 )
 from .pages import ItemPage
-from .prepared_request import BACKEND_HEADER
+from .prepared_request import BACKEND_HEADER, TAUGHT_HEADER
 from .request_context import RequestContext
 from .responses_service import InputTokens, ResponsesService
 from .served_models import ModelFacts, NamedModel, ServedModel, ServedModels

@@ -6,7 +6,7 @@
 Not here   which media models see (conversation.media), reading images (images).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from ..conversation import (
     ShownMedia,
     Tokenizer,
     UnshownImages,
+    call_ids_in,
     has_media,
     newest_images,
     paired,
@@ -40,11 +41,14 @@ _UNREAD = Image("image/png", "", b"", 0, 0)
 
 
 class ChatPrompt(NamedTuple):
-    """``left_out``: places and kinds of parts that the prompt does not show."""
+    """``left_out``: places and kinds of parts that the prompt does not show. ``call_ids``: of its
+    calls.
+    """
 
     output: OutputSpec
     tokens: PromptTokens
     left_out: Sequence[str]
+    call_ids: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +163,14 @@ class ChatPrompts:
         images = tuple(PromptImage(shown.images[each.number], each.at) for each in rendered.images)
         after = once(
             request.made,
-            ("output", self.settings.served_model, rendered.thought),
-            lambda: output_after_prompt(output, rendered.thought),
+            ("output", self.settings.served_model, rendered.thought, rendered.calls_before),
+            lambda: output_after_prompt(output, rendered.thought, rendered.calls_before),
         )
         return ChatPrompt(
             after,
             PromptTokens(rendered.prompt, images=images),
             shown.left_out,
+            call_ids_in(history.messages),
         )
 
     @property

@@ -140,7 +140,9 @@ class ExplainService:
 
             def step() -> Found:
                 asked = common_grammar(request, request.tool_choice)
-                return planner.find(requested_output(asked, self.settings, shown))
+                output = requested_output(asked, self.settings, shown)
+                # the request has no messages, whose calls numbers would continue
+                return planner.find(replace(output, calls_before=None))
 
             plan = await planner.compiled(await self.offload.run(client, size, step), client)
         except ApiError as error:

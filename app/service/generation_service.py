@@ -240,22 +240,30 @@ class GenerationService:
         planner = await planner.of_client(client)
         loaded = await self.prompts.load(request, client)
 
-        def step() -> tuple[OutputSpec, Sequence[PromptTokens], Found, Sequence[str]]:
+        def step() -> tuple[OutputSpec, Sequence[PromptTokens], Found, ChatPrompt | None]:
             if request.prompts:
                 output, prompts = self._texts(request)
-                return output, prompts, planner.find(output), ()
-            output, tokens, left_out = self._chat(request, loaded, client)
-            return output, [tokens], planner.find(output), left_out
+                return output, prompts, planner.find(output), None
+            chat = self._chat(request, loaded, client)
+            return chat.output, [chat.tokens], planner.find(chat.output), chat
 
         weight = weight_of(request, context.size)
-        output, prompts, found, left_out = await self.offload.run(client, weight, step)
-        context.record.ignored += left_out
+        output, prompts, found, chat = await self.offload.run(client, weight, step)
+        context.record.ignored += () if chat is None else chat.left_out
         constraint = await planner.compiled(found, client)
         check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
         choices = plans_of(prompts, sampling)
         salt = self._salt(request, client)
         prepared = PreparedRequest(
-            request.names, output, sampling, constraint, choices, context.priority, salt
+            request.names,
+            output,
+            sampling,
+            constraint,
+            choices,
+            context.priority,
+            salt,
+            taught=self.tokenizer.evidence.taught if output.prompt_tools else None,
+            taken_ids=() if chat is None else chat.call_ids,
         )
         return prepared, prompts
 
@@ -267,10 +275,9 @@ class GenerationService:
         try:
             loaded = await self.prompts.load(request, client)
             step = partial(self.prompts.read, request, loaded, client)
-            _, prompt, left_out = await self.offload.run(
-                client, weight_of(request, context.size), step
-            )
-            record.ignored += left_out
+            chat = await self.offload.run(client, weight_of(request, context.size), step)
+            prompt = chat.tokens
+            record.ignored += chat.left_out
             self.metrics.left_out(record)
             if not prompt.images:
                 return len(prompt.ids)
@@ -388,8 +395,8 @@ class GenerationService:
         def decoder() -> ChoiceDecoder:
             parser, stops = constraint.parser(), ContentStops(sampling.stop, may_end=may_end)
             if sampling.options.logprobs is None:
-                return ChoiceDecoder(parser, plan.reader(), stops, tokens)
-            traced = plan.traced_reader()
+                return ChoiceDecoder(parser, plan.reader(prepared.taken_ids), stops, tokens)
+            traced = plan.traced_reader(prepared.taken_ids)
             return ChoiceDecoder(parser, traced, stops, tokens, ContentLogprobs(traced, tokens))
 
         generate = partial(self.pool.generate, generation, on_attempt=context.record.asked)

@@ -1,6 +1,6 @@
 """A request that is ready for workers: what its answers must be, and how many there are."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from adapters.formats import OutputSpec
@@ -14,6 +14,8 @@ from .text_prompts import PromptTokens
 
 #: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
+#: names the format that the prompt teaches, because the syntax of the model's own calls is unknown
+TAUGHT_HEADER = "x-switchyard-taught"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ def plans_of(prompts: Sequence[PromptTokens], sampling: SamplingParams) -> tuple
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
     """A request that is ready for a worker. ``names``: see GenerationRequest. ``priority``,
-    ``cache_salt``: see Generation.
+    ``cache_salt``: see Generation. ``taught``: see Evidence; None also without tools.
+    ``taken_ids``: of earlier calls.
     """
 
     names: FieldNames
@@ -55,10 +58,13 @@ class PreparedRequest:
     choices: tuple[ChoicePlan, ...]
     priority: int = 0
     cache_salt: str | None = None
+    taught: str | None = None
+    taken_ids: Collection[str] = ()
 
     def headers(self, record: RequestRecord) -> dict[str, str]:
         """Return the headers of the answer."""
         constraint = self.constraint
         relaxed, ignored = relaxed_header(constraint.relaxed), named(IGNORED_HEADER, record.ignored)
         backend = {BACKEND_HEADER: constraint.backend}
-        return backend | relaxed | constraint.mode_header | ignored
+        taught = {} if self.taught is None else {TAUGHT_HEADER: self.taught}
+        return backend | relaxed | constraint.mode_header | taught | ignored

@@ -25,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from adapters.formats import FORMATS, LayoutName, SchemaStyle
+from adapters.formats import FORMATS, ArgumentOrder, LayoutName, SchemaStyle
 from adapters.workers import MAX_NAME_CHARS as MAX_ADAPTER_CHARS
 from adapters.workers import is_adapter_name
 
@@ -61,6 +61,8 @@ ConstraintMode = Literal["enforce", "shadow", "off"]
 UnenforcedStrict = Literal["refuse", "answer"]
 #: media in the current message that the model cannot see
 UnseenMedia = Literal["refuse", "text"]
+#: a chat template with calls in a syntax that no format has
+UnknownSyntax = Literal["teach", "refuse"]
 #: calls of one answer whose request does not say
 ParallelCalls = Annotated[Literal["template", "true", "false"], BeforeValidator(_as_word)]
 #: additional keys of objects that list others
@@ -104,6 +106,10 @@ class ModelSettings(BaseModel):
     """folder or name of the tokenizer; default: `model`"""
     format: str = "auto"
     """the model family's call syntax; `auto` reads the chat template"""
+    unknown_syntax: UnknownSyntax = "teach"
+    """what `auto` does if the chat template shows calls from which no format can be made:
+    prompts teach that of `plain` (`teach`), or requests with tools get 400 (`refuse`), see
+    [Unknown syntaxes](formats.md#unknown-syntaxes)"""
     reasoning: Literal["auto", "on", "off"] = "auto"
     """whether answers may begin with reasoning; `auto`: not with the noise worker"""
     thinking_token_budget: int | None = Field(None, ge=0)
@@ -126,6 +132,9 @@ class ModelSettings(BaseModel):
     """additional keys of objects whose schema lists `properties` and has no keyword about other
     keys: `none`, or `last`, behind the listed ones;
     `structured_outputs.disable_additional_properties` in a request overrides it"""
+    argument_order: ArgumentOrder = "any"
+    """order of arguments that a format writes as elements or keyword arguments: `any`, if a tool
+    has up to eight, or `schema`, that of the schema"""
     default_max_items: int | None = Field(None, ge=1, le=MAX_BOUND)
     """maximum items of arrays without `maxItems` and `contains`; if unset, no limit"""
     default_max_length: int | None = Field(None, ge=1, le=MAX_BOUND)
@@ -356,6 +365,11 @@ class ModelSettings(BaseModel):
     def reasons(self) -> bool:
         """Whether answers may begin with reasoning; by default, not those of the noise worker."""
         return self.reasoning == "on" or (self.reasoning == "auto" and self.worker_kind != "noise")
+
+    @property
+    def teaches(self) -> bool:
+        """Whether prompts teach a syntax of calls where that of the chat template is unknown."""
+        return self.unknown_syntax == "teach"
 
     @property
     def tokenizer_source(self) -> str | None:

@@ -8,12 +8,16 @@ from transformers import PreTrainedTokenizerFast
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}"
     "{% if 'forbidden' in (m.content or '') %}{{ raise_exception('not this') }}{% endif %}"
-    "{% for c in m.tool_calls or [] %}<tool_call>\n"
+    "{% for c in m.tool_calls or [] %}{{ '\n' if not loop.first }}<tool_call>\n"
     '{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}\n'
     "</tool_call>"
     "{% endfor %}<|im_end|>\n{% endfor %}"
     "{% if tools %}{{ tools | map(attribute='function.name') | join(',') }}{% endif %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+#: shows calls in an invented syntax, from which no format can be made: it repeats names
+INVENTED = TEMPLATE.replace("<tool_call>", "[[call {{ c.function.name }}").replace(
+    "</tool_call>", "]]"
 )
 #: shows images as Qwen-VL does
 VISION_TEMPLATE = TEMPLATE.replace(

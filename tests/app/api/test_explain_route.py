@@ -114,6 +114,19 @@ def test_any_format_of_the_vocabulary_is_explained(gateway: Gateway, name: str, 
     assert any(token["text"].startswith(begin[0]) for token in found["trace"]["next"]["tokens"])
 
 
+def test_calls_of_any_turn_are_explained(gateway: Gateway):
+    """REGRESSION: an output of a later turn was rejected at the number of its call."""
+    for number in (0, 7):
+        output = (
+            f"<|tool_calls_section_begin|><|tool_call_begin|>functions.f:{number}"
+            "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>"
+        )
+        tools = [{"type": "function", "function": {"name": "f"}}]
+        asked = {"format": "kimi_k2", "tools": tools, "output": output}
+        trace = explained(gateway, **asked)["trace"]
+        assert trace["rejected"] is None, trace["rejected"]
+
+
 def test_rules_and_drawings_are_bounded(gateway: Gateway):
     many = {"type": "object", "properties": {f"p{n}": {"enum": [n, f"x{n}"]} for n in range(500)}}
     grammar = explained(gateway, response_format=json_schema(many))["grammar"]

@@ -13,7 +13,7 @@ from redis import Redis
 
 from tests.app.access.tokens import jwks
 from tests.app.gateway import Gateway
-from tests.app.small_tokenizer import TEMPLATE, VISION_TEMPLATE, folder
+from tests.app.small_tokenizer import INVENTED, TEMPLATE, VISION_TEMPLATE, folder
 from tests.campaigns.adapters.fake import AdapterHalf, AdapterWorker
 from tests.campaigns.disaggregation.halves import FakeHalf, Rooms
 from tests.campaigns.ranks.fake import RankedWorker
@@ -139,6 +139,30 @@ def test_a_running_gateway_is_told_from_another_program():
             port = int(url.rpartition(":")[2])
             _, found = findings(port=port)
             assert found[f"127.0.0.1:{port}"][0]["level"] == level
+
+
+@pytest.mark.parametrize(
+    ("syntax", "level", "text"),
+    [
+        ("teach", "warning", "prompts teach 'plain'"),
+        ("refuse", "error", "requests with tools are refused"),
+    ],
+)
+def test_an_unknown_syntax_of_calls_is_named(tmp_path: Path, syntax: str, level: str, text: str):
+    source = folder(tmp_path, INVENTED)
+    _, found = findings(workers="noise", tokenizer=source, model_name="m", unknown_syntax=syntax)
+    (finding,) = [each for each in found["model m"] if "unknown syntax" in each["text"]]
+    assert finding["level"] == level
+    assert text in finding["text"]
+    assert "[[call" in finding["text"]
+
+
+def test_a_made_format_is_named(tmp_path: Path):
+    source = folder(tmp_path, TEMPLATE.replace("tool_call>", "use>"))
+    _, found = findings(workers="noise", tokenizer=source, model_name="m")
+    (finding,) = [each for each in found["model m"] if "was made of" in each["text"]]
+    assert finding["level"] == "warning"
+    assert "<use>" in finding["text"] and finding["text"].endswith("its chat template")
 
 
 @pytest.mark.parametrize(

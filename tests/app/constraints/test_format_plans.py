@@ -50,6 +50,7 @@ OTHERS: dict[str, Any] = {
     "thought": "open",
     "effort": "high",
     "thinking_tokens": 5,
+    "calls_before": 3,
 }
 OTHERS_OF_TOOL: dict[str, Any] = {
     "name": "h",
@@ -64,6 +65,7 @@ OTHERS_OF_RULES: dict[str, Any] = {
     "layout": COMPACT,
     "element_space": True,
     "extra_keys": "none",
+    "argument_order": "schema",
     "max_items": 3,
     "max_length": 3,
 }

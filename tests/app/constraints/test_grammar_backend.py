@@ -1,12 +1,21 @@
 """With a stock engine no constraint is silently weaker: it is reported or refused."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 from typing import Any, get_args
 
 import pytest
 
-from adapters.formats import OutputSpec, Tool
+from adapters.formats import (
+    Format,
+    OutputSpec,
+    ResponseGrammar,
+    TagFamily,
+    Tool,
+    get_format,
+)
+from adapters.formats.tags.notation import Elements
 from app.constraints import BACKENDS
 from app.constraints.constraint_plan import ConstraintPlan
 from app.constraints.xgrammar_limits import unenforced_keywords
@@ -15,7 +24,7 @@ from app.errors import ApiError
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
 from app.settings import ModelSettings
-from engine import Compiler
+from engine import Compiler, Style
 from tests.app.planners import make_planner
 
 TOKENIZERS = {name: BuiltinTokenizer(name) for name in ("plain", "hermes")}
@@ -55,12 +64,14 @@ def test_the_setting_names_the_engines() -> None:
     assert set(names) == set(BACKENDS)
 
 
-async def constraint(backend: str, output: OutputSpec, name: str = "hermes") -> ConstraintPlan:
+async def constraint(
+    backend: str, output: OutputSpec, name: str = "hermes", wire: Format | None = None
+) -> ConstraintPlan:
     tokenizer = TOKENIZERS[name]
     logger = make_logger("info", StringIO())
     planner = make_planner(
         Compiler(tokenizer.vocabulary),
-        tokenizer.wire,
+        wire or tokenizer.wire,
         tokenizer.special_texts,
         Metrics(),
         logger,
@@ -130,6 +141,41 @@ async def test_what_llguidance_can_not_take_is_refused(output: OutputSpec, param
         await constraint("llguidance", output)
     assert (caught.value.status, caught.value.param) == (400, param)
     assert "llguidance" in caught.value.message and "structural tags" in caught.value.message
+
+
+IN_OBJECT = {"open": '<arg name="{key}">', "close": "</arg>"}
+STYLE = Style(**IN_OBJECT)
+IN_TAG = {
+    "type": "structural_tag",
+    "format": {
+        "type": "sequence",
+        "elements": [
+            {"type": "const_string", "value": "x"},
+            {"type": "json_schema", "json_schema": {"type": "object"}, "style": IN_OBJECT},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("output", "param"),
+    [
+        (OutputSpec((Tool("f", {"type": "object"}),)), "tools[0].function.parameters"),
+        (
+            OutputSpec(response_grammar=ResponseGrammar("structural_tag", IN_TAG, "a_field")),
+            "a_field",
+        ),
+    ],
+)
+async def test_xgrammar_has_no_styles_that_are_objects(output: OutputSpec, param: str) -> None:
+    hermes = get_format("hermes")
+    assert isinstance(hermes, TagFamily)
+    family = replace(hermes, arguments=Elements(STYLE))
+    with pytest.raises(ApiError) as caught:
+        await constraint("xgrammar", output, wire=family)
+    assert (caught.value.status, caught.value.param) == (400, param)
+    assert caught.value.code == "unsupported_by_backend" and "styles" in caught.value.message
+    assert (await constraint("switchyard", output, wire=family)).spec is not None
 
 
 @pytest.mark.parametrize("backend", ["xgrammar", "llguidance"])

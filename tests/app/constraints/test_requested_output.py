@@ -8,7 +8,11 @@ import pytest
 from adapters.formats import OutputSpec
 from app.common_form import common_chat
 from app.common_form.legacy_functions import with_tools
-from app.constraints.requested_output import requested_output, template_variables
+from app.constraints.requested_output import (
+    output_after_prompt,
+    requested_output,
+    template_variables,
+)
 from app.errors import ApiError
 from app.generation import GenerationRequest, ShownAnswers
 from app.protocol.chat_request import MAX_VARIABLES, VARIABLE_CHARS
@@ -332,3 +336,12 @@ def test_closed_objects_are_refused_where_the_backend_cannot_enforce_them(backen
     assert backend in caught.value.message
     output(False)
     output(None)
+
+
+@pytest.mark.parametrize("backend", ["switchyard", "xgrammar", "llguidance"])
+def test_grammars_of_other_engines_do_not_depend_on_the_calls_before(backend: Any):
+    """Their compiles of each turn would take longer than the answer's numbers are worth."""
+    output = requested_output(common(messages=[USER]), ModelSettings(grammar_backend=backend))
+    after = output_after_prompt(output, "closed", 5)
+    assert after.thought == "closed"
+    assert after.calls_before == (5 if backend == "switchyard" else None)

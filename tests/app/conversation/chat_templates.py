@@ -47,6 +47,8 @@ _BEYOND_TEMPLATE = {
     "LFM2-8B-A1B": ("<|tool_call_start|>", "<|tool_call_end|>"),
     "LFM2.5-Instruct": ("<|tool_call_start|>", "<|tool_call_end|>"),
 }
+#: the tokens that end answers, where the template alone does not tell them
+_ENDS = {"Kimi-K3": "<|end_of_msg|>"}
 
 
 @cache
@@ -64,22 +66,30 @@ def _folders() -> "TemporaryDirectory[str]":
 def folder_of(name: str) -> str:
     """The folder of a tokenizer with a template and the special tokens that occur in it."""
     template = (FOLDER / f"{name}.jinja").read_text("utf-8")
-    return saved(template, f"{_folders().name}/{name}", _BEYOND_TEMPLATE.get(name, ()))
+    return saved(
+        template,
+        f"{_folders().name}/{name}",
+        _BEYOND_TEMPLATE.get(name, ()),
+        _ENDS.get(name, "</s>"),
+    )
 
 
-def saved(template: str, folder: str, beyond: Sequence[str] = ()) -> str:
-    """Save a byte-level tokenizer with the special tokens that occur in a template, and others."""
+def saved(template: str, folder: str, beyond: Sequence[str] = (), end: str = "</s>") -> str:
+    """Save a byte-level tokenizer with the special tokens that occur in a template, and others.
+
+    ``end``: the token that ends answers.
+    """
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(models.BPE({letter: n for n, letter in enumerate(alphabet)}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
-    special = dict.fromkeys(["<s>", "</s>", *_SPECIAL.findall(template)])
+    special = dict.fromkeys(["<s>", "</s>", end, *_SPECIAL.findall(template)])
     special |= dict.fromkeys(text for text in (*_WORDS, *_IMAGES) if text in template)
     special |= dict.fromkeys(beyond)
     if {"<|start|>", "<|channel|>", "<|message|>"} <= special.keys():
         special |= dict.fromkeys(get_format("harmony").own_tokens)
     made.add_special_tokens([AddedToken(text, special=True) for text in special])
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token=end)
     wrapped.chat_template = template
     wrapped.save_pretrained(folder)
     return folder

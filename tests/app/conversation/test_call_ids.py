@@ -9,22 +9,10 @@ import pytest
 from adapters.formats import OutputSpec, Tool
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+from tests.app.conversation.kimi_templates import BY_ANSWER, BY_CONVERSATION, OWN
 from tests.app.small_tokenizer import folder
 
 TOOL = Tool("temp", {"type": "object", "properties": {"city": {"type": "string"}}})
-_CALLS = (
-    "{%% if tools %%}{{ tools | tojson }}{%% endif %%}{%% for m in messages %%}"
-    "<|im_start|>{{ m.role }}\n"
-    "{%% if m.role == 'tool' %%}## Return of {{ m.tool_call_id }}\n{%% endif %%}"
-    "{{ m.content or '' }}"
-    "{%% if m.tool_calls %%}<|tool_calls_section_begin|>{%% for c in m.tool_calls %%}"
-    "<|tool_call_begin|>%s<|tool_call_argument_begin|>{{ c.function.arguments | tojson }}"
-    "<|tool_call_end|>{%% endfor %%}<|tool_calls_section_end|>{%% endif %%}<|im_end|>\n"
-    "{%% endfor %%}<|im_start|>assistant\n"
-)
-#: templates that print the id of a call, and that number the calls of each answer
-OWN = _CALLS % "{{ c['id'] }}"
-BY_ANSWER = _CALLS % "{{ 'functions.' + c.function.name + ':' + loop.index0 | string }}"
 
 
 def call(name: str, identity: str, city: str) -> dict[str, Any]:
@@ -80,8 +68,54 @@ def test_a_template_that_numbers_the_calls_of_each_answer_gets_these_ids(tmp_pat
     assert ids_in(tokenizer) == (numbered, numbered)
 
 
+#: without the ids of results
+BARE = "## Return of {{ m.tool_call_id }}"
+
+
+@pytest.mark.parametrize(
+    ("template", "kind", "calls"),
+    [
+        (OWN.replace(BARE, "## Return"), "numbered", (0, 1, 2)),
+        (BY_ANSWER.replace(BARE, "## Return"), "numbered_by_answer", (0, 1, 0)),
+        (BY_CONVERSATION, "numbered", (0, 1, 2)),
+        (BY_CONVERSATION.replace(BARE, "## Return"), "any", (0, 1, 2)),
+    ],
+)
+def test_the_grammar_counts_as_the_template(
+    tmp_path: Path, template: str, kind: str, calls: tuple[int, ...]
+) -> None:
+    """REGRESSION: results without ids hid what the calls count."""
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, template))
+    assert tokenizer.evidence.format == "kimi_k2"
+    assert tokenizer.profile is not None
+    assert tokenizer.profile.ids == kind
+    names = [f"functions.{name}" for name in ("temp", "wind", "temp")]
+    numbered = [f"{name}:{number}" for name, number in zip(names, calls, strict=True)]
+    found, results = ids_in(tokenizer)
+    assert found == numbered
+    assert results == (numbered if BARE in template else [])
+    rendered = tokenizer.render(MESSAGES, (TOOL,), OutputSpec((TOOL,)))
+    assert rendered.calls_before == (0 if kind == "numbered_by_answer" else 3)
+
+
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_results_have_the_ids_of_their_calls_in_a_real_template() -> None:
     """REGRESSION: results had the client's ids."""
     calls, results = ids_in(tokenizer_of("moonshotai-Kimi-K2"))
     assert results == calls
+
+
+def test_calls_that_are_written_as_text_are_numbered_too(tmp_path: Path) -> None:
+    """REGRESSION: each answer began with 0, while the next call gets the number behind all."""
+    silent = re.sub(r"{% if m.tool_calls %}.*?{% endif %}<", "<", OWN).replace(
+        "{% for m in", "{# <|tool_calls_section_begin|> #}{% for m in"
+    )
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, silent))
+    assert tokenizer.profile is not None
+    assert (tokenizer.evidence.basis, tokenizer.profile.calls) == ("marks", False)
+    output = OutputSpec((TOOL,))
+    rendered = tokenizer.render(MESSAGES, (TOOL,), output)
+    text = tokenizer.decode(rendered.prompt)
+    shown = re.findall(r"<\|tool_call_begin\|>(.*?)<\|tool_call_argument_begin\|>", text)
+    assert shown == ["functions.temp:0", "functions.wind:1", "functions.temp:2"]
+    assert rendered.calls_before == 3

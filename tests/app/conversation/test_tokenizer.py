@@ -74,26 +74,6 @@ def test_the_start_warns_of_a_template_that_shows_calls_in_another_syntax(tmp_pa
         assert shown["format_evidence"] == {"basis": "setting", "shown": ""}
 
 
-UNKNOWN = TEMPLATE.replace("<tool_call>", "[[call ").replace("</tool_call>", "]]")
-
-
-def test_tools_are_refused_if_the_template_shows_calls_in_an_unknown_syntax(tmp_path: Path):
-    source = folder(tmp_path, UNKNOWN)
-    tools = [{"type": "function", "function": {"name": "f"}}]
-    body = {"model": "m", "messages": USER, "max_tokens": 5}
-    with Gateway(tokenizer=source, model_name="m") as gateway:
-        (warning,) = [line for line in gateway.lines() if "unknown syntax" in line["event"]]
-        assert "[[call" in warning["shown"]
-        assert gateway.get("/v1/models/m").json()["format"] == "unknown"
-        assert gateway.post(body).status_code == 200
-        refused = gateway.post(body | {"tools": tools})
-    assert refused.status_code == 400
-    assert refused.json()["error"]["param"] == "tools"
-    assert "SWITCHYARD_FORMAT" in refused.json()["error"]["message"]
-    with Gateway(tokenizer=source, model_name="m", format="plain") as gateway:
-        assert gateway.post(body | {"tools": tools}).status_code == 200
-
-
 def test_what_a_template_refuses_is_the_clients_mistake(tmp_path: Path):
     tokenizer = HuggingFaceTokenizer(folder(tmp_path, TEMPLATE))
     with pytest.raises(ApiError) as caught:
