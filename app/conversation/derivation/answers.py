@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from adapters.formats import ThinkingMarks, Tool, tool_object
+from adapters.formats import ThinkingMarks, Thought, Tool, tool_object
 
 from ..profile import REASONING_KEYS, Messages, Render, TemplateError, Tools
-from ..thinking import MARKS, named_marks
+from ..thinking import MARKS, named_marks, thought_at_end
 from .texts import Borders
 
 #: ids of calls: as this server makes them, and as Mistral's templates require them
@@ -42,7 +42,8 @@ _QUESTION = "wordquestion"
 _SAID = "wordsaid"
 _NEXT = "wordnext"
 _RESULT = "wordresult"
-_THOUGHT = "wordthought"
+#: the text of a thought
+THOUGHT = "wordthought"
 _VALUE = "wordvalue"
 #: a line feed and as many further characters are no accident
 _MIN_COMMON = 2
@@ -95,6 +96,8 @@ class Answers:
         self.no_content = ""
         self._frame()
         self.is_text_beside_calls = self.is_text_bare_without_tools = False
+        #: the key of a past answer's thought
+        self._thought_key = REASONING_KEYS[0]
         self._find_form()
         self.thinking = self._thinking_marks()
         self._find_text_marks()
@@ -113,12 +116,25 @@ class Answers:
 
     def whole(self, calls: Sequence[Call], content: str = "", before: Sequence[Call] = ()) -> str:
         """Return the same with the texts around a missing content."""
-        shown = self._shown(calls, content, before)
+        answer = self._ended(self._shown(calls, content, before))
+        return self._without_thought(answer).removesuffix(self.tail)
+
+    def thoughtful(self, calls: Sequence[Call]) -> tuple[str, Thought]:
+        """Return an answer with a thought before the calls, and the state of thoughts where it
+        begins.
+        """
+        shown = self._shown(calls, thought=(self._thought_key, THOUGHT))
+        return self._ended(shown).removesuffix(self.tail), thought_at_end(
+            self._header, self.thinking
+        )
+
+    def _ended(self, shown: str) -> str:
+        """Return a text without the end of the turn."""
         # the name of a tool may be a part of the text behind the end
         answer, *behind = shown.rsplit(self._end, self._end_count)
         if len(behind) != self._end_count:
             raise NotDerived("answers with calls end in different ways")
-        return self._without_thought(answer).removesuffix(self.tail)
+        return answer
 
     def with_tools(self, tools: Sequence[Tool]) -> "Answers":
         """Return the answers of conversations with other tools."""
@@ -306,11 +322,12 @@ class Answers:
         calls = self.of([call]).strip()
         for key in REASONING_KEYS:
             try:
-                shown = self._header + self._shown([call], thought=(key, _THOUGHT))
+                shown = self._header + self._shown([call], thought=(key, THOUGHT))
             except NotDerived:
                 continue
-            before, found, behind = shown.partition(_THOUGHT)
+            before, found, behind = shown.partition(THOUGHT)
             if found and calls in behind:
+                self._thought_key = key
                 return self._marks_around(before, behind[: behind.index(calls)])
         return None
 
@@ -323,6 +340,8 @@ class Answers:
         opened = max(self.borders.marks(begin), key=re.Match.end, default=None)
         closed = self.borders.first_mark(end)
         if opened is None or opened.end() != len(begin) or closed is None or closed.start():
+            return None
+        if any(token in opened[0] + end for token in self._ends):
             return None
         return ThinkingMarks(
             begin=opened[0],

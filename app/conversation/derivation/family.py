@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.formats import Section, TagFamily, TextMarks, json_name, word_name
 
@@ -20,6 +20,7 @@ _NOTES = {
     kind: f"answers do not write {name} as the chat template does"
     for kind, name in {"array": "lists", "object": "objects", "null": "null"}.items()
 }
+_FENCE = "```"
 _WORD = re.compile(r"[A-Za-z]{3}")
 _KEYS = {FIRST: "string", SECOND: "string"} | {key_of(kind): kind for kind in TYPED}
 
@@ -84,7 +85,11 @@ class Derivation:
         trial = Trial(self._answers, tried, self._special, self._texts.space)
         lost = trial.lost()
         trial.run(seed, count, lost)
-        return Derived(tried, tuple(_NOTES[kind] for kind in sorted(lost)))
+        notes = [_NOTES[kind] for kind in sorted(lost)]
+        if tried.thinking is not None and not trial.reads_thoughts():
+            tried = replace(tried, thinking=None)
+            notes.append("the marks of thoughts are unknown, so thoughts are content")
+        return Derived(tried, tuple(notes))
 
 
 def family_of(answers: Answers, found: Found, texts: CallTexts) -> TagFamily:
@@ -150,13 +155,14 @@ def _stops(answers: Answers, texts: CallTexts) -> tuple[str, ...]:
 
 def _trigger(section: str, begin: str, borders: Borders) -> str:
     """Return the text that opens calls in free text: their first mark, or a section that begins
-    with a word; else the text up to the name of a tool and the punctuation behind it.
+    with a word; else the text up to the name of a tool and the punctuation behind it. Answers have
+    fences of code for other reasons.
     """
     before, _, behind = f"{section}{begin}".partition("{name}")
     first = borders.first_mark(before)
     if first is not None and not before[: first.start()].strip():
         return before[: first.end()]
-    if section and _WORD.search(section):
+    if section and _WORD.search(section) and _FENCE not in section:
         return section
     closed = re.match(r"[^\w\s,:]*", behind)
     return f"{before}{{name}}{closed[0] if closed else ''}"

@@ -17,6 +17,7 @@ from adapters.formats import (
     FormatError,
     OutputSpec,
     PythonArguments,
+    ReasoningDelta,
     TagFamily,
     Tool,
     ToolArguments,
@@ -25,7 +26,7 @@ from adapters.formats import (
 )
 from engine import Compiler, LimitExceeded, Matcher, SpecError, Vocabulary
 
-from .answers import Answers, Call, NotDerived
+from .answers import THOUGHT, Answers, Call, NotDerived
 from .notations import TYPED
 
 #: kinds of values without which a family is of no use
@@ -210,19 +211,35 @@ class Trial:
         if found and call.name not in before:
             self._check_read(shown, output, calls, _CONTENT)
 
+    def reads_thoughts(self) -> bool:
+        """Whether the family reads a thought before calls as the template writes it."""
+        tool, call = _STRING_CALL
+        try:
+            shown, state = self._answers.with_tools([tool]).thoughtful([call])
+            output = OutputSpec((tool,), thought=state)
+            self._check_read(shown, output, [call], thought=THOUGHT)
+        except NotDerived:
+            return False
+        return True
+
     def _check_read(
-        self, shown: str, output: OutputSpec, calls: Sequence[Call], content: str = ""
+        self,
+        shown: str,
+        output: OutputSpec,
+        calls: Sequence[Call],
+        content: str = "",
+        thought: str = "",
     ) -> None:
         text = shown.lstrip().removesuffix(self._space) + self._family.tail
-        if not content:
+        if not content and not thought:
             text = self._begin() + text
         try:
             read = self._read(text, output)
         except (FormatError, SpecError, LimitExceeded, ValueError) as error:
             raise NotDerived(f"no grammar for the calls: {error}") from error
-        if read != (content, [(call.name, dict(call.arguments)) for call in calls]):
+        if read != (thought, content, [(call.name, dict(call.arguments)) for call in calls]):
             shown = text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
-            raise NotDerived(f"the family reads {shown!r} as {read and read[1]}")
+            raise NotDerived(f"the family reads {shown!r} as {read and read[2]}")
 
     def _begin(self) -> str:
         """Return the white space with which calls begin."""
@@ -230,9 +247,9 @@ class Trial:
         begin = section.begin if section else self._family.begin
         return begin[: len(begin) - len(begin.lstrip())]
 
-    def _read(self, text: str, output: OutputSpec) -> tuple[str, list[tuple[str, Any]]] | None:
-        """Return the content, without white space around it, and the calls that an answer is read
-        as; None: the grammar does not accept it.
+    def _read(self, text: str, output: OutputSpec) -> tuple[str, str, list[tuple[str, Any]]] | None:
+        """Return the thought and the content, without white space around them, and the calls that
+        an answer is read as; None: the grammar does not accept it.
         """
         plan = for_own_engine(self._family.plan(output, self._special))
         grammar = self._compiler.compile_structural_tag(plan.spec_json)
@@ -243,6 +260,7 @@ class Trial:
         parser, reader = grammar.parser(), plan.reader()
         deltas = [delta for token in ids for delta in reader.feed(parser.feed(token))]
         deltas += [*reader.feed(parser.finish()), *reader.finish()]
+        thought = "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta))
         content = "".join(delta.text for delta in deltas if isinstance(delta, ContentDelta))
         calls: list[tuple[str, str]] = []
         for delta in deltas:
@@ -250,7 +268,8 @@ class Trial:
                 calls.append((delta.name, ""))
             elif isinstance(delta, ToolArguments):
                 calls[-1] = calls[-1][0], calls[-1][1] + delta.text
-        return content.strip(), [(name, json.loads(arguments)) for name, arguments in calls]
+        read = [(name, json.loads(arguments)) for name, arguments in calls]
+        return thought.strip(), content.strip(), read
 
     def _encoded(self, text: bytes) -> Iterator[int]:
         at = 0

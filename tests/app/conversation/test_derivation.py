@@ -389,3 +389,35 @@ def test_what_is_not_derived(case: str, tmp_path: Path) -> None:
     source, reason = NOT_DERIVED[case]
     with pytest.raises(NotDerived, match=reason):
         Derivation(*template(tmp_path, source), ()).tried(TRIALS)
+
+
+#: templates with thoughts: the text before an answer, and the marks of thoughts; None: unknown
+THOUGHTS = {
+    "tags": ("<muse>\n{{ m.reasoning_content }}\n</muse>\n", ("<muse>", "</muse>")),
+    "tokens": ("<|mull|>{{ m.thinking }}<|/mull|>", ("<|mull|>", "<|/mull|>")),
+    "upper case": ("<muse>{{ m.reasoning_content | upper }}</muse>", None),
+    "the marks of a turn": ("<|im_end|>{{ m.reasoning_content }}<|im_end|>", None),
+    "one mark": ("{{ m.reasoning_content }}</muse>", None),
+}
+
+
+@pytest.mark.parametrize("case", THOUGHTS)
+def test_marks_of_thoughts_are_tried(case: str, tmp_path: Path) -> None:
+    written, marks = THOUGHTS[case]
+    name = "thinking" if "thinking" in written else "reasoning_content"
+    shown = f"{{% if m.{name} %}}{written}{{% endif %}}{{{{ m.content or '' }}}}"
+    source = _CHAT.replace("{{ m.content or '' }}", shown)
+    try:
+        thinking = Derivation(*template(tmp_path, source), ("<|im_end|>",)).tried(4).family.thinking
+    except NotDerived:
+        assert marks is None
+        return
+    assert (thinking and (thinking.begin, thinking.end)) == marks
+
+
+def test_a_fence_of_code_opens_calls_with_a_name_only(tmp_path: Path) -> None:
+    calls = ("```json\n[", '{"name": "', '", "arguments": ', "}", ", ", "]\n```")
+    source = template_of(FRAMES["chatml"], calls, ARGUMENTS["json"])
+    section = Derivation(*template(tmp_path, source), ()).tried(4).family.section
+    assert section is not None
+    assert section.trigger == '```json\n[{"name": "{name}"'
