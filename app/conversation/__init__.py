@@ -17,7 +17,8 @@ that the template shows all of it, or refused with an error that names the messa
     prompt_segments  ids of the parts of prompts that clients send again
     thinking         marks of reasoning
     detection        which format a template writes
-    derivation       a format made of a chat template; response_templates: of a response template
+    derivation       a format made of a chat template; response_templates: of a response template;
+                     made_family
     pretrained       tokenizers of Hugging Face
     tokenizer        all of these behind one object
 """

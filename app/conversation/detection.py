@@ -164,9 +164,9 @@ def _made(signs: Signs, shown: _Shown, other: Evidence) -> Evidence:
         except NotDerived as error:
             reason = str(error)
             continue
-        basis: Basis = "response_template" if family is told.family else "derived"
+        basis: Basis = "derived" if family is derivation.family else "response_template"
         notes = (*told.notes, *made.notes)
-        return replace(other, format=family.name, basis=basis, family=family, notes=notes)
+        return replace(other, format=family.name, basis=basis, family=made.family, notes=notes)
     return other if is_known else replace(other, failure=reason)
 
 

@@ -38,7 +38,7 @@ _ANSWERS = ("answer", "response")
 _NAMED = re.compile(
     r"<[^<>\s{}'\"]{0,40}th(?:ink|ought)[^<>\s{}'\"]{0,40}>|◁/?think▷", re.IGNORECASE
 )
-#: what differs in a mark that opens thoughts and the one that closes them
+#: words by which opening and closing marks differ
 _COUNTERPARTS = (("begin", "end"), ("start", "end"), ("open", "close"))
 #: pairs of marks of one model
 _MAX_PAIRS = 8

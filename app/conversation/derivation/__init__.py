@@ -12,4 +12,4 @@ them, and the grammar must accept the text and read the same calls.
 """
 
 from .answers import NotDerived
-from .family import Derivation, Derived
+from .family import Derivation

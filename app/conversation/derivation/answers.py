@@ -239,7 +239,7 @@ class Answers:
         if at < 0 or not self._has_text_marks():
             same, skip = self._same_end(tail)
             if same >= 0 and (at < 0 or same < at):
-                # calls may have a token of their own in place of the one that ends a turn
+                # a turn of calls may end with another token than a turn of words
                 own = skip and not self._has_text_marks()
                 at = self._own_end(tail, same, call) if own else same
         if at < 0:

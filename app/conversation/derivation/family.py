@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adapters.formats import Section, TagFamily, TextMarks, json_name, word_name
 
+from ..made_family import MadeFamily
 from ..profile import Render, Tools
 from .answers import Answers, NotDerived
 from .calls import CallTexts, call_texts
@@ -55,14 +56,6 @@ def answers_of(render: Render, special: Collection[str], ends: Collection[str]) 
     raise reason
 
 
-@dataclass(frozen=True)
-class Derived:
-    """A derived family, and what its grammar does not take from the template: ``notes``."""
-
-    family: TagFamily
-    notes: tuple[str, ...] = ()
-
-
 class Derivation:
     """The derivation of a family from a template.
 
@@ -77,7 +70,7 @@ class Derivation:
         self._texts = call_texts(self._answers, found)
         self.family = family_of(self._answers, found, self._texts)
 
-    def tried(self, count: int, seed: str = "", family: TagFamily | None = None) -> Derived:
+    def tried(self, count: int, seed: str = "", family: TagFamily | None = None) -> MadeFamily:
         """Return the family, or another one, after that many random answers. Raises NotDerived with
         the first that the family reads in another way.
         """
@@ -89,7 +82,7 @@ class Derivation:
         if tried.thinking is not None and not trial.reads_thoughts():
             tried = replace(tried, thinking=None)
             notes.append("the marks of thoughts are unknown, so thoughts are content")
-        return Derived(tried, tuple(notes))
+        return MadeFamily(tried, tuple(notes))
 
 
 def family_of(answers: Answers, found: Found, texts: CallTexts) -> TagFamily:

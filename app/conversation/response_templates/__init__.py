@@ -11,7 +11,6 @@ Not here    families from chat templates alone (derivation).
 """
 
 from .response_template import (
-    DerivedFamily,
     UnusableTemplate,
     family_of,
     response_template_of,

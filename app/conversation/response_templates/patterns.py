@@ -47,7 +47,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Gap:
-    """White space of any length; ``usual``: the one that is written if nothing shows another."""
+    """White space of any length; ``usual``: written unless a rendered call shows another."""
 
     usual: str = ""
 

@@ -23,7 +23,7 @@ Not here    which source of a format wins (detection).
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from adapters.formats import (
@@ -40,6 +40,7 @@ from adapters.formats import (
 )
 from engine import STYLES, Style
 
+from ..made_family import MadeFamily
 from ..profile import squeezed
 from .call_shape import FilledShape, Junk, filled, usual
 from .patterns import Gap, Group, Text
@@ -63,14 +64,6 @@ _CALLS, _CONTENT = "tool_calls", "content"
 _KEYS = frozenset({"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"})
 #: texts that a family takes for placeholders
 _PLACEHOLDERS = ("{name}", "{id}", "{key}", "{type}")
-
-
-@dataclass(frozen=True)
-class DerivedFamily:
-    """A family and notes: sentences about what the template leaves open, for operators."""
-
-    family: TagFamily
-    notes: tuple[str, ...] = ()
 
 
 def response_template_of(tokenizer: Any) -> Any | None:
@@ -101,7 +94,7 @@ def family_of(
     stops: Collection[str] = (),
     rendered: str = "",
     calls: Sequence[PastCall] = (),
-) -> DerivedFamily:
+) -> MadeFamily:
     """Return the family of a response template.
 
     ``stops``     texts of the tokens that end answers.
@@ -130,7 +123,7 @@ class _Template:
         self._notes: list[str] = []
         self._stops = tuple(stops)
 
-    def family(self, name: str, rendered: str, calls: Sequence[PastCall]) -> DerivedFamily:
+    def family(self, name: str, rendered: str, calls: Sequence[PastCall]) -> MadeFamily:
         if _CALLS not in self._fields:
             raise UnusableTemplate(f"fields.{_CALLS}: missing, so the syntax of calls is unknown")
         text = self._text_marks()
@@ -147,7 +140,7 @@ class _Template:
         found = self._with_calls(base, rendered, calls)
         for key, each in self._fields.items():
             self._notes += _unused(key, each)
-        return DerivedFamily(found, tuple(self._notes))
+        return MadeFamily(found, tuple(self._notes))
 
     def thinking(self) -> ThinkingMarks | None:
         each = next((self._fields[key] for key in _REASONING if key in self._fields), None)

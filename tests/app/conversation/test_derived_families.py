@@ -14,6 +14,7 @@ import pytest
 from adapters.formats import OutputSpec, PastCall, TagFamily
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.conversation.chat_templates import saved
+from tests.app.conversation.test_made_formats import PARAMETERS, TOOLS
 from tests.app.gateway import Gateway
 
 _JSON = "{{ call.arguments | tojson }}"
@@ -351,18 +352,6 @@ def test_the_derived_family(name: str, tmp_path: Path) -> None:
     assert family.stop_texts == (case.stop,)
     begin, end = (mark.strip() for mark in case.thought)
     assert (family.thinking and family.thinking.pairs[0]) == ((begin, end) if begin else None)
-
-
-PARAMETERS = {
-    "type": "object",
-    "properties": {
-        "city": {"type": "string", "pattern": "^[a-z]{1,6}$"},
-        "days": {"type": "integer", "minimum": 0, "maximum": 9},
-    },
-    "required": ["city", "days"],
-    "additionalProperties": False,
-}
-TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": PARAMETERS}}]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
+from app.conversation.derivation.trial import Trial
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.conversation.chat_templates import saved
 from tests.app.conversation.test_derivation import ARGUMENTS, CALLS, FRAMES, template_of
@@ -121,3 +122,16 @@ def test_a_gateway_serves_a_made_format(described: Any, tmp_path: Path) -> None:
         prompt = gateway.post({"model": "m", "tokens": ids}, path="/detokenize").json()["prompt"]
         assert "<invoke:look_up>" in prompt
         assert f'<arg name="days">{arguments["days"]}</arg>' in prompt
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_marks_of_thoughts_are_used_if_the_trial_reads_them(
+    is_read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = "{% if m.reasoning_content %}<muse>{{ m.reasoning_content }}</muse>{% endif %}"
+    source = SOURCE.replace("{{ m.content or '' }}", written + "{{ m.content or '' }}")
+    if not is_read:
+        monkeypatch.setattr(Trial, "reads_thoughts", lambda _: False)
+    family = HuggingFaceTokenizer(model(tmp_path, source=source)).evidence.family
+    assert family is not None
+    assert (family.thinking is not None) == is_read

@@ -22,10 +22,10 @@ from adapters.formats import (
     get_format,
 )
 from app.conversation.detection import _loops, _rendered
+from app.conversation.made_family import MadeFamily
 from app.conversation.pretrained import pretrained
 from app.conversation.profile import TemplateError, profile_of
 from app.conversation.response_templates import (
-    DerivedFamily,
     UnusableTemplate,
     family_of,
     response_template_of,
@@ -43,7 +43,7 @@ from .response_templates import CALLS, CASES, FUNCTION, NAMED, Case, calls, temp
 SMOLLM = CASES["smollm"].template
 
 
-def family(fields: Any, **more: Any) -> DerivedFamily:
+def family(fields: Any, **more: Any) -> MadeFamily:
     return family_of(template(fields), **more)
 
 
@@ -484,7 +484,7 @@ def test_any_template_gives_a_family_or_a_short_reason(name: str) -> None:
 def test_the_bound_of_readings() -> None:
     """Each text that opens a call goes with each text that closes one."""
 
-    def made(begins: int, ends: int) -> DerivedFamily:
+    def made(begins: int, ends: int) -> MadeFamily:
         texts = {
             "open": [f"<b{n}>" for n in range(begins)],
             "close": [f"</e{n}>" for n in range(ends)],
