@@ -28,9 +28,14 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--vocabulary", help=f"{', '.join(NAMES)}, or sized@N; else {VOCABULARY}, tools their own")
     add("--maskbench", default=os.environ.get("SWITCHYARD_MASKBENCH"), help="folder")
     add("--half", type=int, choices=(0, 1), help="of MaskBench's files, every second one")
-    add("--schemas", type=int, default=150, help="schemas, memory, ablation: how many")
+    add(
+        "--schemas",
+        type=int,
+        default=150,
+        help="schemas, memory, ablation, maskdiff: how many; 0: all",
+    )
     add("--bfcl", default=os.environ.get("SWITCHYARD_BFCL", BFCL), help="folder")
-    add("--sets", type=int, default=40, help="tools: sets of each format; forced")
+    add("--sets", type=int, default=40, help="tools: sets of each format; forced, maskdiff; 0: all")
     add("--formats", default=",".join(FORMATS), help="tools: which")
     add("--tools", type=int, default=400, help=f"large: tools in each of {LARGE_SETS} sets")
     add("--rows", default="1,16,64,256", help="batch: sizes")
@@ -42,6 +47,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--fine", action="store_true", help="growth: twice as many points")
     add("--limit", type=float, default=15.0, help="seconds for a case; ten times that for a batch")
     add("--memory", type=float, default=8.0, help="GB of address space for an engine")
+    add("--jobs", type=int, default=os.cpu_count(), help="maskdiff: processes that judge")
+    add("--judged", type=int, default=0, help="maskdiff: tokens judged of a case; 0: all sampled")
     add("--out", type=Path, help="folder for report.md and, where matplotlib is, PNG files")
     asked = parser.parse_args(given)
     _check(parser, asked)

@@ -6,6 +6,7 @@ of MaskBench files ({"schema", "tests": [{"valid", "data"}]}) and a folder of BF
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ def builtin_tools() -> list[ToolCase]:
 
 
 def maskbench(
-    folder: Path, sample: int, *, half: int | None = None, seed: int = 7
+    folder: Path, sample: int | None, *, half: int | None = None, seed: int = 7
 ) -> list[SchemaCase]:
     """Read the files. ``half`` 0 or 1: every second file of the sorted list."""
     files = sorted(folder.glob("*.json"))
@@ -151,6 +152,20 @@ def _calls(tools: list[tuple[str, Any]], truth: list[dict[str, Any]]) -> list[tu
         for call in truth
         for name, arguments in call.items()
     ]
+
+
+def of_calls(cases: Iterable[ToolCase]) -> list[SchemaCase]:
+    """Return a schema for each different tool that is called, with its true arguments."""
+    found: dict[str, SchemaCase] = {}
+    for case in cases:
+        for name, arguments in case.calls:
+            schema = dict(case.tools).get(name)
+            if schema is not None:
+                text = json.dumps(schema, sort_keys=True)
+                made = SchemaCase(f"{case.name} {name}", schema, [])
+                own = found.setdefault(text, made)
+                own.texts.append((json.dumps(arguments, ensure_ascii=False), True))
+    return list(found.values())
 
 
 _KINDS = ("live_multiple", "live_parallel_multiple", "multiple", "parallel_multiple")

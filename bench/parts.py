@@ -6,8 +6,10 @@ that are compared take turns, case by case, each in its own process. If a proces
 """
 
 import importlib.util
+import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,10 @@ from . import ablation, batch, data, growth, made, memory
 from . import families as of_families
 from . import forced as forcing
 from .formats import FORMATS
+from .maskdiff import results as maskdiff_results
+from .maskdiff.recording import Recorder
+from .maskdiff.recording import lines as recorded
+from .maskdiff.verdicts import judge_all, rows
 from .measure import Turns, agreed, schema_case, take_turns, tool_case
 from .report import OURS, Report, Summary, table
 from .vocabularies import NAMES, load
@@ -25,6 +31,8 @@ from .worker import OK, Bounds, Outcome, Setup, workers
 VOCABULARY = "llama3"
 #: engines that take seconds to compile many of the schemas; only run with --every-engine
 SLOW_WITH_SCHEMAS = ("xgrammar",)
+#: maskdiff: cases of which these engines run one, without --every-engine
+SLOW_EVERY = 100
 #: sets of many tools
 LARGE_SETS = 5
 
@@ -57,7 +65,8 @@ class Run:
     def schemas(self) -> list[data.SchemaCase]:
         if not self.asked.maskbench:
             return data.builtin_schemas()[: self.asked.schemas]
-        return data.maskbench(Path(self.asked.maskbench), self.asked.schemas, half=self.asked.half)
+        sample = self.asked.schemas or None
+        return data.maskbench(Path(self.asked.maskbench), sample, half=self.asked.half)
 
     def tools(self, sample: int | None = None) -> list[data.ToolCase]:
         folder = Path(self.asked.bfcl)
@@ -188,7 +197,9 @@ def _forced_tokens(run: Run) -> None:
 
 
 def held(run: Run) -> None:
-    """Memory: of tool sets, of schemas, and of our own caches after many schemas."""
+    """Memory: of tool sets, of schemas, beside what our engine counts, and of our own caches after
+    many schemas.
+    """
     sets = made.tool_cases(run.tools(), run.asked.held + 1)
     kinds = {"its first mask": False, "its whole answer": True}
     curves: dict[str, list[memory.Point]] = {}
@@ -199,8 +210,22 @@ def held(run: Run) -> None:
     some, setups = run.schemas(), run.for_schemas()
     for kind, whole in kinds.items():
         _held(run, f"{len(some) - 1} schemas live, each with {kind}", kind, setups, some, whole)
+    if OURS in run.setups:
+        _counted(run)
     if run.asked.churn and OURS in run.setups:
         _churn(run)
+
+
+def _counted(run: Run) -> None:
+    found: dict[str, memory.Counted] = {}
+    lost = {}
+    for name in memory.FRONT_ENDS:
+        with workers({OURS: run.setups[OURS]}, run.bounds.long()) as runners:
+            lost[name] = runners[OURS].run(memory.counted, name, run.asked.held)
+            for one in lost[name].value:
+                found[name] = one
+    run.report.say(memory.counted_table(found))
+    run.say_lost(lost)
 
 
 def _held(
@@ -254,6 +279,37 @@ def ablate(run: Run) -> None:
     run.plot("ablation", "features", turns)
 
 
+def maskdiff(run: Run) -> None:
+    """Masks of all engines along the same texts, and verdicts on the differences."""
+    calls = data.of_calls(run.tools(run.asked.sets or None))
+    cases = {case.name: case for case in [*calls, *run.schemas()]}
+    slow = {} if run.asked.every_engine else dict.fromkeys(SLOW_WITH_SCHEMAS, SLOW_EVERY)
+    with ExitStack() as stack:
+        folder = run.asked.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        records, judged = folder / "maskdiff-records.jsonl", folder / "maskdiff-verdicts.jsonl"
+        with workers(run.setups, run.bounds) as runners:
+            Recorder(runners, load(run.vocabulary), records, slow).run(cases.values())
+        limits = {"jobs": run.asked.jobs, "most": run.asked.judged}
+        judge_all(cases, records, judged, run.vocabulary, **limits)
+        _say_maskdiff(run, records, judged)
+
+
+def _say_maskdiff(run: Run, records: Path, judged: Path) -> None:
+    every, shared = maskdiff_results.times(recorded(records), run.engines)
+    title = f"{sum(1 for _ in recorded(records)):,} schemas"
+    run.report.say(table(title, every))
+    run.plot("maskdiff", "percentiles", every)
+    if common := min(len(result.times.get("compile", [])) for result in shared.values()):
+        run.report.say(table(f"{common:,} schemas that all compiled", shared))
+        run.plot("maskdiff-shared", "percentiles", shared)
+    run.report.say(maskdiff_results.masks(recorded(records), run.engines))
+    run.report.say(maskdiff_results.verdicts(rows(recorded(judged)), run.engines))
+    for name in run.engines:
+        if told := maskdiff_results.errors(recorded(judged), name):
+            run.report.say(f"### Proved errors of {name}\n\n{told}")
+    run.summary.take(title, every, _SCHEMA_ROWS)
+
+
 #: in the order in which they run
 PARTS: dict[str, Callable[[Run], None]] = {
     "schemas": schemas,
@@ -265,6 +321,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "memory": held,
     "growth": grow,
     "ablation": ablate,
+    "maskdiff": maskdiff,
 }
 #: parts that run by default
 STANDARD = ("schemas", "tools", "large")

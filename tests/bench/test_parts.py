@@ -70,6 +70,14 @@ def test_a_refused_set_is_no_grammar_held(ours):
     assert (points[-1].grammars, points[-1].refused) == (1, 1)
 
 
+@pytest.mark.parametrize("front_end", memory.FRONT_ENDS)
+def test_grammars_of_a_front_end_are_counted(ours, front_end):
+    (found,) = ours.run(memory.counted, front_end, 20).value
+    assert (found.grammars, found.refused) == (20, 0)
+    assert found.counted > 20 * 2**12
+    assert front_end in memory.counted_table({front_end: found})
+
+
 def test_churn_has_a_curve_with_the_caches_beside_it(ours):
     points = ours.run(memory.churn, 300).value
     assert points[-1].grammars == 300

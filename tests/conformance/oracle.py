@@ -6,62 +6,14 @@ a newline before it. Formats are checked where the engine asserts them.
 """
 
 import json
-from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import jsonschema
-from jsonschema import FormatChecker, ValidationError, validators
+from jsonschema import FormatChecker, validators
 
+from bench.maskdiff.document import number, validator_class
 from engine.frontends.json_schema.formats import PATTERNS
-
-#: stands for larger exponents
-LARGEST = 10**17
-
-#: 1.0 is an integer in every dialect; draft 4 leaves it to the language
-Numeric = int | Decimal
-
-
-def is_whole(_: Any, value: Any) -> bool:
-    if isinstance(value, Decimal):
-        return value == value.to_integral_value()
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_multiple(value: Numeric, divisor: Numeric) -> bool:
-    """Exactly, and without writing a number out: 1e99999 is one that is asked about."""
-    (_, digits, exponent), (_, parts, scale) = (
-        Decimal(value).as_tuple(),
-        Decimal(divisor).as_tuple(),
-    )
-    assert isinstance(exponent, int) and isinstance(scale, int)
-    number, by = int("".join(map(str, digits))), int("".join(map(str, parts)))
-    if exponent >= scale:
-        return number * pow(10, exponent - scale, by) % by == 0
-    return number == 0 or (
-        scale - exponent <= len(digits) and number % (by * 10 ** (scale - exponent)) == 0
-    )
-
-
-def multiple_of(validator: Any, divisor: Any, value: Any, _: Any) -> Iterator[ValidationError]:
-    if validator.is_type(value, "number") and not is_multiple(value, divisor):
-        yield ValidationError(f"{value} is not a multiple of {divisor}")
-
-
-def conditional(base: Any, validator: Any, condition: Any, value: Any, schema: Any) -> Any:
-    """``if`` alone asks nothing, and may lead back to itself."""
-    if "then" in schema or "else" in schema:
-        yield from base.VALIDATORS["if"](validator, condition, value, schema)
-
-
-@cache
-def validator_class(base: Any) -> Any:
-    keywords: dict[str, Any] = {"multipleOf": multiple_of}
-    if "if" in base.VALIDATORS:
-        keywords["if"] = partial(conditional, base)
-    types = base.TYPE_CHECKER.redefine("integer", is_whole)
-    return validators.extend(base, keywords, type_checker=types)
 
 
 @cache
@@ -90,15 +42,6 @@ def with_ecma_ends(schema: Any) -> Any:
 
 def ecma_end(pattern: str) -> str:
     return pattern.replace("$", r"\Z")
-
-
-def number(text: str) -> Decimal:
-    """Exactly, but for exponents that Decimal can't hold."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        digits, exponent = text.lower().split("e")
-        return Decimal(f"{digits}e{'-' if exponent.startswith('-') else ''}{LARGEST}")
 
 
 def parsed(text: str | bytes) -> Any:
