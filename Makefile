@@ -34,6 +34,7 @@ AXOLOTL_TEMPLATES := command_a_tool_use exaone4 jamba llama4
 DETECTORS := llm-router-utils==0.8.1
 # vLLM's parsers of tool calls, and what they import beyond SGLang's venv.
 VLLM_VERSION := 0.33.0
+INKLING_VERSION := 0.2.1
 VLLM_IMPORTS := cachetools==8.0.2 cbor2==6.3.0 cloudpickle==3.1.3 httpx2==2.16.2 ijson==3.6.0 openai==3.57.0 \
     py-cpuinfo==9.0.0 pycountry==26.2.16 pydantic-extra-types==2.11.1
 
@@ -283,9 +284,18 @@ $(VLLM)/.installed: | $(VENV)/.dev
 	rm -r $(VLLM)/tools $(VLLM)/vllm-*.tar.gz
 	@touch $@
 
-judge-vllm: $(VENV)/.dev build $(VLLM)/.installed ## let vLLM's parsers read 1,000 answers of each family; installs SGLang's venv, 2 GB
-	EVERY_TEMPLATE=1 PYTHONPATH=$(VLLM)/packages $$($(PY) -m tests.sglang.environment) -m pytest \
-	    -p no:cacheprovider --durations 10 tests/formats/test_vllm_parsers.py $(ARGS)
+# The program of Inkling's makers, in SGLang's venv, because it needs torch.
+INKLING = $(abspath .data/tml-renderers-$(INKLING_VERSION))
+
+$(INKLING)/.installed: | $(VENV)/.dev
+	rm -rf $(INKLING)
+	"$$($(PY) -m tests.sglang.environment)" -m pip install --quiet --disable-pip-version-check --no-deps --target "$(INKLING)" \
+	    tml-renderers==$(INKLING_VERSION)
+	@touch $@
+
+judge-vllm: $(VENV)/.dev build $(VLLM)/.installed $(INKLING)/.installed ## let vLLM's parsers read 1,000 answers of each family, and compare prompts of Inkling with its makers'; installs SGLang's venv, 2 GB
+	EVERY_TEMPLATE=1 PYTHONPATH=$(VLLM)/packages:$(INKLING):tests/sglang/shims $$($(PY) -m tests.sglang.environment) -m pytest \
+	    -p no:cacheprovider --durations 10 tests/formats/test_vllm_parsers.py tests/formats/test_inkling_library.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets to a running gateway and check every answer
 	$(PY) -m tests.real_input $(ARGS)

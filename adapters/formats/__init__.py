@@ -9,6 +9,7 @@ plan.locate(pointer)    the location in the request that a node of the spec was 
 
 from dataclasses import replace
 
+from .addressed.addressed_family import AddressedFamily
 from .custom_tools import INPUT_ARGUMENT, custom_tool
 from .dialects import for_own_engine, for_reading_foreign, inline_styles
 from .families import FORMATS, UNKNOWN

@@ -12,7 +12,7 @@ the request.
 Cost    linear: each part of the schema is visited once, whatever its references do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from .location import split_pointer
@@ -21,6 +21,8 @@ from .output_spec import FormatError
 #: nested $ref and branches that are followed. Deeper parts count as unknown, which is safe: the
 #: type is added, and the engine decides. Real schemas nest 1 or 2; it bounds the recursion
 _DEPTH = 16
+#: of objects in arguments (sorted_properties): as deep as the schema is read
+ALL_LEVELS = _DEPTH
 TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 
 NO_ARGUMENTS: Mapping[str, Any] = {
@@ -28,6 +30,18 @@ NO_ARGUMENTS: Mapping[str, Any] = {
     "properties": {},
     "additionalProperties": False,
 }
+#: keywords with schemas of the same value: in a list, alone, by name
+_BRANCHES = ("allOf", "anyOf", "oneOf")
+_CONDITIONS = ("if", "then", "else")
+_DEPENDENCIES = ("dependentSchemas", "dependencies")
+#: keywords with schemas by name, beside ``properties``; with one schema, or a list
+_BY_NAME = frozenset((*_DEPENDENCIES, "$defs", "definitions", "patternProperties"))
+_NESTED = frozenset(
+    (
+        *(*_BRANCHES, *_CONDITIONS, "items", "prefixItems", "additionalItems", "contains"),
+        *("additionalProperties", "unevaluatedProperties"),
+    )
+)
 
 
 def argument_schema(schema: Any, param: str) -> dict[str, Any]:
@@ -51,6 +65,57 @@ def argument_schema(schema: Any, param: str) -> dict[str, Any]:
     return {"type": "object", **schema} | {"type": "object"}
 
 
+def sorted_properties(schema: dict[str, Any], levels: int) -> dict[str, Any]:
+    """Return a schema with the properties of objects sorted by name, down to a level of nesting;
+    1: those of the schema itself, its branches and their definitions. Answers follow the order of
+    the schema.
+    """
+    return _sorted(schema, levels, _DEPTH, _own_parts(schema)) if levels else schema
+
+
+def _sorted(schema: Any, levels: int, depth: int, own: Collection[int]) -> Any:
+    """``own``: the parts that describe the arguments themselves, wherever they stand."""
+    if not isinstance(schema, dict) or not levels or not depth:
+        return schema
+
+    def below(part: Any) -> Any:
+        return _sorted(part, levels if id(part) in own else levels - 1, depth - 1, own)
+
+    made = dict(schema)
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            made[key] = {name: below(value[name]) for name in sorted(value)}
+        elif key in _BY_NAME and isinstance(value, dict):
+            made[key] = {name: below(each) for name, each in value.items()}
+        elif key in _NESTED and isinstance(value, list):
+            made[key] = [below(each) for each in value]
+        elif key in _NESTED:
+            made[key] = below(value)
+    return made
+
+
+def _own_parts(root: Mapping[str, Any]) -> set[int]:
+    """Return the identities of the parts that describe the same value as the root: the root, its
+    branches, and the targets of their references.
+    """
+    found = set[int]()
+    waiting: list[Any] = [root]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, Mapping) or id(part) in found:
+            continue
+        found.add(id(part))
+        waiting += [each for key in _BRANCHES for each in _branches(part, key)]
+        waiting += [part.get(key) for key in _CONDITIONS]
+        waiting += [each for key in _DEPENDENCIES for each in _values(part.get(key))]
+        waiting.append(_target(root, part))
+    return found
+
+
+def _values(value: Any) -> list[Any]:
+    return [*value.values()] if isinstance(value, Mapping) else []
+
+
 class _Objects:
     """Facts about the parts of one schema, by identity; None or False if unknown."""
 
@@ -72,7 +137,7 @@ class _Objects:
     def _says_object(self, schema: Mapping[str, Any], depth: int) -> bool:
         if schema.get("type") in ("object", ["object"]):
             return True
-        if self.certain(self._target(schema), depth):
+        if self.certain(_target(self._root, schema), depth):
             return True
         if any(self.certain(part, depth) for part in _branches(schema, "allOf")):
             return True
@@ -95,7 +160,7 @@ class _Objects:
         own = _own_exclusion(schema)
         if own is not None:
             return f"/{own}"
-        if self.excluded(self._target(schema), depth) is not None:
+        if self.excluded(_target(self._root, schema), depth) is not None:
             return "/$ref"
         for number, part in enumerate(_branches(schema, "allOf")):
             place = self.excluded(part, depth)
@@ -107,20 +172,21 @@ class _Objects:
                 return f"/{key}"
         return None
 
-    def _target(self, schema: Mapping[str, Any]) -> Any:
-        """Return the target of a local $ref; None: there is none."""
-        reference = schema.get("$ref")
-        if not isinstance(reference, str) or not reference.startswith("#"):
+
+def _target(root: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """Return the target of a local $ref; None: there is none."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    found: Any = root
+    for key in split_pointer(reference):
+        if isinstance(found, Mapping):
+            found = found.get(key)
+        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+            found = found[int(key)]
+        else:
             return None
-        found: Any = self._root
-        for key in split_pointer(reference):
-            if isinstance(found, Mapping):
-                found = found.get(key)
-            elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            else:
-                return None
-        return found
+    return found
 
 
 def _branches(schema: Mapping[str, Any], key: str) -> list[Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from engine import Style
 
-from .argument_schema import argument_schema
+from .argument_schema import argument_schema, sorted_properties
 from .custom_tools import input_part, input_style
 from .output_spec import FormatError, JsonLayout, OutputSpec, Tool
 from .parts import ARGUMENTS, JSON_STYLE, VALUE, Kind, Origin, Part, Role, json_value
@@ -19,13 +19,14 @@ BUILTIN_TOOLS_PARAM = "chat_template_kwargs.builtin_tools"
 @dataclass(frozen=True)
 class OfferedTool:
     """A tool of a spec. ``spelled``: its name as the format writes it. ``param``: its field in the
-    request. ``layout``: of its arguments, if they are JSON.
+    request. ``layout``: of its arguments, if they are JSON. ``sorted_levels``: see Format.
     """
 
     tool: Tool
     spelled: str
     param: str
     layout: JsonLayout | None = None
+    sorted_levels: int = 0
 
     def arguments(self, style: str | Style = JSON_STYLE) -> Part:
         """Return the node of the arguments: always an object."""
@@ -33,7 +34,7 @@ class OfferedTool:
             return input_part(self.tool.input, style, f"{self.param}.format", self.layout)
         param = f"{self.param}.{self.tool.schema_field}"
         origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
-        schema = argument_schema(self.tool.parameters, param)
+        schema = sorted_properties(argument_schema(self.tool.parameters, param), self.sorted_levels)
         return json_value(schema, ARGUMENTS, origin, style)
 
     def role(self, style: str | Style = JSON_STYLE, call_id: str = "") -> Role:
@@ -102,9 +103,12 @@ def offered_tools(
     spell: Spelling,
     marks: Sequence[str],
     builtin_names: Collection[str] | None = None,
+    *,
+    sorted_levels: int = 0,
 ) -> list[OfferedTool]:
     """Return the tools that may be called. ``marks``: texts that no name may contain.
     ``builtin_names``: of the builtin tools' calls; None: the format has no builtin tools.
+    ``sorted_levels``: see Format.
 
     Raises:
         FormatError: the format has no builtin tools, or cannot spell a name unambiguously.
@@ -119,5 +123,6 @@ def offered_tools(
             raise FormatError(f"this format cannot spell the name {tool.name!r}", f"{param}.name")
         if tool.name in (builtin_names or ()):
             raise FormatError(f"{tool.name!r} is the name of a builtin tool", f"{param}.name")
-        found.append(OfferedTool(tool, spelled, param, output.json_rules.layout))
+        layout = output.json_rules.layout
+        found.append(OfferedTool(tool, spelled, param, layout, sorted_levels))
     return found

@@ -1,11 +1,12 @@
 """The interface of a format: one model family's wire syntax."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .format_plan import FormatPlan
-from .output_spec import ChatMessage, OutputSpec, PastCall, Tool
+from .output_spec import SPACED, ChatMessage, JsonLayout, OutputSpec, PastCall, Tool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,9 +16,14 @@ class Format(ABC):
     ``stop_texts``  the tokens that end its answers.
     ``own_tokens``  the special tokens that its answers require; a vocabulary must contain all of
                     them. ``prompt_tokens``: those around the turns that ``render`` writes; a
-                    tokenizer without a chat template must have them.
+                    tokenizer without a chat template must have them. ``variants``: the format for
+                    vocabularies that name some of these otherwise.
     ``is_parallel``  whether an answer may contain several calls. ``parallel_by_default``: whether
                     models write several unasked; decides where no chat template shows any.
+    ``layout``      of JSON, where no chat template shows one. ``sorted_levels``: of the objects in
+                    a call's arguments whose members the models write sorted by name; 0: none.
+    ``corrections``  patterns of errors in the constants of the chat template of the family's
+                    makers, and what is right.
     ``marks``       texts of its calls: a model whose chat template or vocabulary contains all of
                     them, and whose template renders no calls, uses this format.
     """
@@ -26,13 +32,28 @@ class Format(ABC):
     stop_texts: tuple[str, ...] = ()
     own_tokens: tuple[str, ...] = ()
     prompt_tokens: tuple[str, ...] = ()
+    variants: tuple["Format", ...] = ()
     marks: tuple[str, ...] = ()
+    layout: JsonLayout = SPACED
+    sorted_levels: int = 0
+    corrections: tuple[tuple[str, str], ...] = ()
     is_parallel: bool = True
     parallel_by_default: bool = True
 
     def counts_calls(self, output: OutputSpec) -> bool:
         """Whether the grammar depends on the number of calls before the answer."""
         return False
+
+    def named_in(self, special_texts: Collection[str]) -> "Format":
+        """Return the format with the names that a vocabulary has for the tokens of prompts."""
+        forms = (self, *self.variants)
+        return next((form for form in forms if {*form.prompt_tokens} <= {*special_texts}), self)
+
+    def corrected(self, text: str) -> str:
+        """Return a text of a chat template without the errors of its makers."""
+        for wrong, right in self.corrections:
+            text = re.sub(wrong, right, text)
+        return text
 
     @abstractmethod
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
@@ -78,3 +99,9 @@ class Format(ABC):
         of earlier answers in the conversation.
         """
         return None
+
+    def past_calls(self, message: ChatMessage) -> str | None:
+        """Return the calls of a past answer as chat templates show them; None: they show them in
+        several ways.
+        """
+        return self.as_text(message)

@@ -23,7 +23,13 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from adapters.formats import FORMATS, Format, PastCall, TagFamily, ThinkingMarks
+from adapters.formats import (
+    FORMATS,
+    Format,
+    PastCall,
+    TagFamily,
+    ThinkingMarks,
+)
 
 from .derivation import Derivation, NotDerived
 from .profile import CALL_IDS, CALLED, TOOL, TOOL_NAME, TemplateError, loop_of, squeezed
@@ -122,8 +128,10 @@ def detect(signs: Signs, *, teaches: bool = True) -> Evidence:
             shown = _Shown(shown.text or rendered, (*shown.all, (rendered, calls)))
             found = _syntax_of(rendered, calls, signs)
             if found is not None:
-                known = Evidence(found, "call", _cut(rendered))
-                return _made(signs, _Shown(rendered, ((rendered, calls),)), known)
+                wire, known = FORMATS[found], Evidence(found, "call", _cut(rendered))
+                right = wire.corrected(rendered)
+                shows = _Shown(right, ((right, calls),))
+                return _made(_corrected(signs, wire), shows, known)
     if shown.text:
         unknown = Evidence(_TAUGHT, "taught" if teaches else "unknown", _cut(shown.text))
         return _made(signs, shown, unknown)
@@ -131,6 +139,13 @@ def detect(signs: Signs, *, teaches: bool = True) -> Evidence:
     if marked is not None:
         return replace(marked, failure=failure)
     return _from_response_template(signs, _Shown(), Evidence(_TAUGHT, "none"))
+
+
+def _corrected(signs: Signs, wire: Format) -> Signs:
+    """Return the signs of a template without the errors that the format corrects."""
+    if signs.template is None or not wire.corrections:
+        return signs
+    return replace(signs, template=signs.template.rewritten(wire.corrected))
 
 
 class _Shown(NamedTuple):
@@ -144,20 +159,23 @@ def _made(signs: Signs, shown: _Shown, other: Evidence) -> Evidence:
     """Return the evidence of a format made from what the model shows; the other evidence if none
     can be made, or if the other format writes the same answers.
 
-    A known format may write a part of an unknown call: JSON between marks of another family.
+    A known format may write a part of an unknown call: JSON between marks of another family. A
+    format of messages writes whole calls, and none like it can be made.
     """
     assert signs.template is not None
+    known = FORMATS[other.format] if other.basis == "call" else None
+    if known is not None and not isinstance(known, TagFamily):
+        return other
     derivation, reason = None, ""
     try:
         derivation = Derivation(signs.template, signs.special_texts, signs.ends)
     except NotDerived as error:
         reason = str(error)
-    is_known = other.basis == "call"
-    if is_known and (derivation is None or _same_answers(FORMATS[other.format], derivation.family)):
+    if known is not None and (derivation is None or _same_answers(known, derivation.family)):
         return replace(other, thinking=derivation.family.thinking if derivation else None)
     told = _from_response_template(signs, shown, other)
     if derivation is None:
-        return told if told.family is not None or is_known else replace(told, failure=reason)
+        return told if told.family is not None or known else replace(told, failure=reason)
     for family in filter(None, (told.family, derivation.family)):
         try:
             made = derivation.tried(TRIALS, family=family)
@@ -167,7 +185,7 @@ def _made(signs: Signs, shown: _Shown, other: Evidence) -> Evidence:
         basis: Basis = "derived" if family is derivation.family else "response_template"
         notes = (*told.notes, *made.notes)
         return replace(other, format=family.name, basis=basis, family=made.family, notes=notes)
-    return other if is_known else replace(other, failure=reason)
+    return other if known else replace(other, failure=reason)
 
 
 def _from_response_template(signs: Signs, shown: _Shown, other: Evidence) -> Evidence:
@@ -195,13 +213,13 @@ def _from_response_template(signs: Signs, shown: _Shown, other: Evidence) -> Evi
     return replace(other, notes=(f"the response template is not used: {reason}",))
 
 
-def _same_answers(wire: Format, family: TagFamily) -> bool:
+def _same_answers(wire: TagFamily, family: TagFamily) -> bool:
     """Whether two formats write calls alike, and the known one knows of marks around text."""
-    has_marks = family.text is None or not isinstance(wire, TagFamily) or wire.text is not None
+    has_marks = family.text is None or wire.text is not None
     return has_marks and _same_calls(wire, family)
 
 
-def _same_calls(wire: Format, family: Format) -> bool:
+def _same_calls(wire: TagFamily, family: TagFamily) -> bool:
     """Whether two formats write calls alike, but for the marks at their end: those of a turn may be
     unknown.
     """
@@ -244,9 +262,10 @@ def _syntax_of(rendered: str, calls: Sequence[PastCall], signs: Signs) -> str | 
     for name, wire in FORMATS.items():
         if wire.name != name or name == _TAUGHT:
             continue
+        shown = wire.corrected(rendered)
         for text in wire.calls_texts(calls):
-            is_exact = text in rendered
-            if is_exact or squeezed(text) in squeezed(rendered):
+            is_exact = text in shown
+            if is_exact or squeezed(text) in squeezed(shown):
                 marked = _is_marked(wire, signs)
                 found = (is_exact, len(squeezed(text)), marked, name)
                 if best is None or found[:3] > best[:3]:

@@ -27,6 +27,8 @@ Variables = Mapping[str, Any]
 #: a message as text in the syntax of a format, behind this number of calls; None: it has no such
 #: text
 AsText = Callable[[Mapping[str, Any], int], str | None]
+#: the calls of a message as a format writes them; None: it has several ways
+PastCalls = Callable[[Mapping[str, Any]], str | None]
 
 #: keys from which templates read the reasoning of a past answer
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
@@ -140,33 +142,42 @@ def shown_answers(wire: Format, profile: TemplateProfile | None) -> ShownAnswers
     """Return how prompts show answers. None: the model has no template, and its format writes the
     prompts.
 
-    JSON is as ``json.dumps`` writes it where a template shows none. Several calls are those of one
+    JSON has the format's layout where a template shows none. Several calls are those of one
     answer; without a template, they are there if the family's models write them.
     """
     if profile is None:
-        rules, several = JsonRules(layout=SPACED, element_space=True), wire.parallel_by_default
+        rules, several = JsonRules(layout=wire.layout, element_space=True), wire.parallel_by_default
     else:
         has_space = profile.call_space == "format"
-        rules = JsonRules(layout=profile.layout or SPACED, element_space=has_space)
+        rules = JsonRules(layout=profile.layout or wire.layout, element_space=has_space)
         several = profile.parallel_calls
     return ShownAnswers(rules, several_calls=wire.is_parallel and several)
 
 
 def profile_of(
-    render: Render, as_text: AsText = lambda *_: None, *, shows_calls: bool = True
+    render: Render,
+    as_text: AsText = lambda *_: None,
+    past_calls: PastCalls | None = None,
+    *,
+    shows_calls: bool = True,
 ) -> TemplateProfile:
     """Return the profile of a template without that of images (image_profile). Renders about twenty
     short conversations in a few ms.
 
-    ``shows_calls``: False for a template that must get no tools and no calls, as if it showed none.
+    ``past_calls``: None: as ``as_text`` writes them. ``shows_calls``: False for a template that
+    must get no tools and no calls, as if it showed none.
     """
-    return _Probe(render, as_text, shows_calls).profile()
+    past_calls = past_calls or (lambda message: as_text(message, 0))
+    return _Probe(render, as_text, past_calls, shows_calls).profile()
 
 
 class _Probe:
-    def __init__(self, render: Render, as_text: AsText, shows_calls: bool) -> None:
+    def __init__(
+        self, render: Render, as_text: AsText, past_calls: PastCalls, shows_calls: bool
+    ) -> None:
         self._render = render
         self._as_text = as_text
+        self._past_calls = past_calls
         self._shows_calls = shows_calls
         self._no_tools: Tools | None = None
         #: a question, a call and its result in a form that the template shows; [] without one
@@ -251,7 +262,7 @@ class _Probe:
 
         try:
             layout = layout_in(shown(NESTED), NESTED)
-            written = self._as_text(_calling(self._loop, json.dumps(FLAT))[1], 0)
+            written = self._past_calls(_calling(self._loop, json.dumps(FLAT))[1])
             is_same = written is None or same_space(written, shown(FLAT), FLAT)
         except TemplateError:
             return {"layout": None}

@@ -8,21 +8,27 @@ import copy
 import inspect
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .constants import with_constants
 from .inputs import inputs_of, undeclared
-from .profile import Messages, TemplateError, Variables
+from .profile import REASONING_KEYS, Messages, TemplateError, Variables
 from .template_call import TemplateCall
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: what makes a prompt depend on more than its inputs: the clock, and numbers drawn at random
 _UNSTEADY = re.compile(r"strftime_now|lipsum|random")
+#: the thought of past answers without one, where the template refuses them
+LEFT_OUT = "(left out)"
 
 
 class ChatTemplate:
-    """Render a tokenizer's chat template; see profile.Render."""
+    """Render a tokenizer's chat template; see profile.Render.
+
+    Clients of OpenAI's API send no thoughts, but some templates refuse past answers without one:
+    these get LEFT_OUT.
+    """
 
     def __init__(self, tokenizer: Any, source: str) -> None:
         self._tokenizer = tokenizer
@@ -35,6 +41,8 @@ class ChatTemplate:
         self.is_steady = not self._inputs.dates and _UNSTEADY.search(source) is None
         #: the variables that the template reads and does not set
         self.variables = frozenset(undeclared(source))
+        self._thought: str | None = None
+        self._thought = self._needed_thought()
 
     def rewritten(self, change: Callable[[str], str]) -> "ChatTemplate":
         """Return a template with these changes of its constants and of the tokenizer's variables.
@@ -59,7 +67,23 @@ class ChatTemplate:
         known = {name: value for name, value in variables.items() if name in self._reads}
         if tools:
             known.pop(self._inputs.tools, None)
+        if self._thought is not None:
+            messages = [_with_thought(message, self._thought) for message in messages]
         return self._rendered(messages, {**values, **known})
+
+    def _needed_thought(self) -> str | None:
+        """Return the key of the thought without which the template refuses past answers; None: it
+        takes them, or refuses them with a thought, too.
+        """
+        user, answer = ({"role": role, "content": "word"} for role in ("user", "assistant"))
+        thoughts = ({key: LEFT_OUT} for key in REASONING_KEYS)
+        for thought in ({}, *thoughts):
+            try:
+                self([user, {**answer, **thought}, user], None, {})
+            except TemplateError:
+                continue
+            return next(iter(thought), None)
+        return None
 
     def _rendered(self, messages: Messages, variables: Variables) -> str:
         import jinja2
@@ -70,6 +94,13 @@ class ChatTemplate:
             # a template is a program and may raise anything; raise_exception raises this class
             is_own = type(error) is jinja2.TemplateError
             raise TemplateError(str(error) if is_own else "") from error
+
+
+def _with_thought(message: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a message with a thought if it is an answer."""
+    if message.get("role") != "assistant" or any(map(message.get, REASONING_KEYS)):
+        return message
+    return {**message, key: LEFT_OUT}
 
 
 def read_template(tokenizer: Any) -> tuple[ChatTemplate | None, str]:

@@ -170,7 +170,8 @@ class BuiltinTokenizer:
             encode=built_in.encode,
         )
         self.special_texts = tuple(built_in.special)
-        check_fit(self.wire, self.special_texts)
+        # noise depends on no prompt
+        check_fit(self.wire, self.special_texts, is_prompt_written=False)
         self._image_marks = ImageMarks()
 
     def mark(self, number: int) -> str:
@@ -225,6 +226,9 @@ class HuggingFaceTokenizer:
         self.wire = self.evidence.family or (
             get_format(self.evidence.format) if is_known else UNKNOWN
         )
+        if self._template is not None and self.wire.corrections:
+            self._template = self._template.rewritten(self.wire.corrected)
+            template = self.wire.corrected(template)
         stops = stop_ids(tokenizer, self.wire.stop_texts)
         self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops)
         tokens = self.vocabulary.tokens
@@ -242,6 +246,8 @@ class HuggingFaceTokenizer:
             answers = answer_marks_of(template, self.special_texts)
             if answers is not None:
                 self.wire = with_answer_marks(self.wire, answers)
+        if self._template is None:
+            self.wire = self.wire.named_in(self.special_texts)
         check_fit(self.wire, self.special_texts, is_prompt_written=self._template is None)
         added = [token.content for token in tokenizer.added_tokens_decoder.values()]
         written = template or self.wire.render([], (Tool("f", {}),), OutputSpec())
@@ -255,7 +261,9 @@ class HuggingFaceTokenizer:
         self._named: NamedTemplate | None = None
         if self._template is not None:
             shows_calls = self.evidence.taught is None
-            probed = profile_of(self._template, self.wire.as_text, shows_calls=shows_calls)
+            probed = profile_of(
+                self._template, self.wire.as_text, self.wire.past_calls, shows_calls=shows_calls
+            )
             self.profile = with_images(probed, self._template, self._control.spellings_in)
             self._named = NamedTemplate(
                 self._template, self._control, self.profile, self._image_marks

@@ -131,6 +131,28 @@ _OTHERS = {
     "internlm": ("<|im_start|>", "<|action_start|>", "<|plugin|>", "<|action_end|>", "<|im_end|>"),
     "minicpm_5": CHATML,
     "muse": ("<|start|>", "<|message|>", "<|eom|>", "<|eot|>"),
+    "step_3": (
+        "<｜tool_calls_begin｜>",
+        "<｜tool_calls_end｜>",
+        "<｜tool_call_begin｜>",
+        "<｜tool_call_end｜>",
+        "<｜tool_sep｜>",
+        "<|EOT|>",
+    ),
+    "inkling": (
+        "<|message_user|>",
+        "<|message_model|>",
+        "<|message_system|>",
+        "<|message_tool|>",
+        "<|content_text|>",
+        "<|content_thinking|>",
+        "<|content_xml|>",
+        "<|content_invoke_tool_json|>",
+        "<|end_message|>",
+        "<|content_model_end_sampling|>",
+    ),
+    # the end of an element is a token of its own
+    "beam": (*HARMONY, "\n</rfl:parameter>"),
 }
 SPECIALS = {
     **_OTHERS,
@@ -147,6 +169,7 @@ STOPS = {
     "minicpm_5": ("<|im_end|>",),
     "plain": ("<eos>",),
     "solar": ("<|flush|>", "<|calls|>"),
+    "beam": ("<|return|>", "<|call|>"),
     "hermes": ("<|im_end|>",),
     "llama3_json": ("<|eot_id|>", "<|eom_id|>"),
     "llama3_function": ("<|eot_id|>", "<|eom_id|>"),

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 
 from adapters.formats import FormatPlan, OutputSpec, get_format
-from engine import STYLES, Compiled, Compiler, Matcher, Vocabulary
+from engine import STYLES, Compiled, Compiler, Matcher, Style, Vocabulary
 from tests.engine.harness import new_mask
 
 from .cases import SPECIALS, STOPS, Said
@@ -27,10 +27,16 @@ ENDS = tuple(
 )
 
 
+def own_ends(name: str) -> list[bytes]:
+    """Return the end of raw values in a style that the engine has no name for."""
+    style = getattr(getattr(get_format(name), "arguments", None), "style", "json")
+    return [style.close.encode()] if isinstance(style, Style) and style.close else []
+
+
 @lru_cache
 def compiler(name: str) -> Compiler:
     tokens = [bytes([byte]) for byte in range(256)]
-    longer = [*dict.fromkeys([*LONGER, *ENDS])]
+    longer = [*dict.fromkeys([*LONGER, *ENDS, *own_ends(name)])]
     specials = [text.encode() for text in SPECIALS[name]]
     first = len(tokens) + len(longer)
     stops = [first + SPECIALS[name].index(text) for text in STOPS[name]]

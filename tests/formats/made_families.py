@@ -148,21 +148,6 @@ MADE = {
             "<|plamo:end_tool_requests:plamo|>",
         ),
     ),
-    "step_3": Made(
-        (
-            "<｜tool_calls_begin｜>\n",
-            '<｜tool_call_begin｜>\nfunction<｜tool_sep｜><steptml:invoke name="',
-            '">',
-            "</steptml:invoke><｜tool_call_end｜>\n",
-            "",
-            "<｜tool_calls_end｜>",
-        ),
-        _elements('<steptml:parameter name="{key}">', "</steptml:parameter>"),
-        (
-            "<｜tool_calls_begin｜>", "<｜tool_call_begin｜>", "<｜tool_sep｜>",
-            "<｜tool_call_end｜>", "<｜tool_calls_end｜>",
-        ),
-    ),
     "xlam_2": Made(("[", '{"name": "', '", "arguments": ', "}", ", ", "]")),
 }  # fmt: skip
 

@@ -58,6 +58,25 @@ def test_thoughts_may_precede_every_message(
     assert read(plan, grammar, ids) == means
 
 
+def test_the_prompt_of_beam_has_its_messages() -> None:
+    """Only a tokenizer without a chat template needs it."""
+    prompt = get_format("beam").render(
+        [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Hello."},
+            {"role": "user", "content": "Bye"},
+        ],
+        (),
+        OutputSpec(),
+    )
+    assert prompt == (
+        "<|start|>system<|message|>Be brief.<|end|><|start|>user<|message|>Hi<|end|>"
+        "<|start|>assistant<|channel|>final<|message|>Hello.<|end|>"
+        "<|start|>user<|message|>Bye<|end|><|start|>assistant"
+    )
+
+
 @pytest.mark.parametrize("output", [AUTO, FREE])
 @pytest.mark.parametrize("text", [">>> f\n", ">>>f(x)\n", ">>>fff\n", ">>> import os\n", ">>>"])
 def test_a_prompt_of_python_is_text(output: OutputSpec, text: str) -> None:

@@ -43,7 +43,7 @@ def test_our_own_engine_is_told_that_additional_keys_stand_last() -> None:
     assert len(own) == 2
     for pointer, node in own.items():
         assert node["switchyard"] == {
-            "version": 6,
+            "version": 7,
             "extra_keys": "last",
             "spelling": "canonical",
         }
@@ -91,7 +91,7 @@ def test_reading_behind_foreign_engines_is_loose_and_changes_no_pointer() -> Non
     made = plan()
     loose = schema_nodes(json.loads(for_reading_foreign(made).spec_json))
     assert loose.keys() == schema_nodes(made.spec).keys()
-    assert all(node["switchyard"] == {"version": 6, "loose": True} for node in loose.values())
+    assert all(node["switchyard"] == {"version": 7, "loose": True} for node in loose.values())
 
 
 def test_the_plain_spec_has_no_field_of_ours() -> None:

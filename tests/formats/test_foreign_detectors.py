@@ -321,6 +321,21 @@ DETECTORS: dict[str, tuple[Detector, ...]] = {
         ),
     ),
     "deepseek_v41": (Detector(parser="deepseekv41"),),
+    "step_3": (
+        Detector(
+            parser="step3",
+            differences=(UNTYPED, NO_ARGUMENTS, STRIPS, string_has("ends a value at <", "<")),
+        ),
+    ),
+    "inkling": (Detector(parser="inkling", differences=(mark_ends_call("<|end_message|>"),)),),
+    "beam": (
+        Detector(
+            parser="beam",
+            # it drops a call without the token that ends it
+            adapts=lambda text: f"{text}<|call|>",
+            differences=(UNTYPED, mark_ends_call("<|call|>")),
+        ),
+    ),
     # derived from chat templates
     "dots": (Detector(parser="dots", differences=(UNTYPED, NULL_TEXT, BOOLEAN_TEXT, STRIPS)),),
     "exaone": (Detector(parser="hermes", differences=(mark_ends_call("</tool_call>"),)),),
@@ -358,12 +373,6 @@ DETECTORS: dict[str, tuple[Detector, ...]] = {
                 mark_ends_call("</tool_call>"),
                 text_has("reads HTML's entities", r"&\w"),
             ),
-        ),
-    ),
-    "step_3": (
-        Detector(
-            parser="step3",
-            differences=(UNTYPED, NO_ARGUMENTS, STRIPS, string_has("ends a value at <", "<")),
         ),
     ),
 }

@@ -65,7 +65,7 @@ def grammar(name: str, rules: JsonRules, **more: Any) -> Any:
 def written(name: str, layout: JsonLayout) -> str:
     """Return the arguments in the layout, in the family's notation."""
     wire: Any = get_format(name)
-    text = layout.written(VALUE)
+    text = layout.written(dict(sorted(VALUE.items())) if wire.sorted_levels else VALUE)
     return text if name == "harmony" else wire.arguments.written(text)
 
 

@@ -230,11 +230,12 @@ def test_every_node_has_a_role_and_equal_asks_give_equal_bytes(name: str, output
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_properties_is_kept(name: str) -> None:
-    """It decides the order in which the model writes them."""
+    """It decides the order in which the model writes them; some models write them sorted."""
     properties = {key: {"type": "null"} for key in "zmab"}
     tool = Tool("t", {"type": "object", "properties": properties})
     plan = get_format(name).plan(OutputSpec((tool,), "required"), SPECIALS[name])
-    assert json.dumps(properties, separators=(",", ":")) in plan.spec_json
+    shown = dict(sorted(properties.items())) if get_format(name).sorted_levels else properties
+    assert json.dumps(shown, separators=(",", ":")) in plan.spec_json
 
 
 #: the others have marks around content, or no text that always opens a call

@@ -11,7 +11,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from adapters.formats import Delta, FormatPlan, OutputSpec, Tool, ToolStart, for_own_engine
+from adapters.formats import (
+    Delta,
+    FormatPlan,
+    OutputSpec,
+    Tool,
+    ToolStart,
+    for_own_engine,
+    get_format,
+)
 from engine import Compiled
 
 from .cases import OUTPUTS, SPECIALS, Said, quiet
@@ -56,10 +64,11 @@ CHOICES = {
 
 
 def closers_of(name: str) -> np.ndarray:
-    """Return the tokens that end strings, values and tags."""
+    """Return the tokens that end strings, values and tags, and the one that begins a call."""
     tokens = compiler(name).vocabulary.tokens
     special = len(tokens) - len(SPECIALS[name])
-    return np.array([*b'"}]<{>)', *range(256, special), *range(special, len(tokens))])
+    begin = getattr(get_format(name), "begin", "")[:1].encode()
+    return np.array([*b'"}]<{>)', *begin, *range(256, special), *range(special, len(tokens))])
 
 
 def in_bytes(name: str, ids: list[int]) -> list[int]:

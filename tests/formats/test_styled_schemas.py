@@ -114,7 +114,7 @@ def compiled(style: str, schema: Any) -> Compiled:
         "type": "json_schema",
         "json_schema": schema,
         "style": style,
-        "switchyard": {"version": 6, "extra_keys": "last"},
+        "switchyard": {"version": 7, "extra_keys": "last"},
     }
     return COMPILER.compile_structural_tag({"type": "structural_tag", "format": node})
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from .cases import HARMONY
 from .foreign_differences import (
     BOOLEAN_TEXT,
     CONTROL_CHARACTERS,
@@ -78,6 +79,7 @@ MISTRAL_STREAM = Difference(
     "reads the tokens of Mistral's own tokenizer in streams", lambda _: True
 )
 CONTENT_BEFORE = content_has("streams no calls behind other text")
+CUTS_NUMBERS = text_has("cuts numbers with a fraction or an exponent", r"\d[.eE]")
 ENDS_AT_MARK = mark_ends_call("</tool_call>")
 HERMES = Parser(parser="hermes", differences=(ENDS_AT_MARK,))
 QWEN_CODER = Parser(parser="qwen3_coder", differences=(UNTYPED, NULL))
@@ -233,8 +235,8 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
     "granite_3": (
         Parser(
             parser="granite",
-            differences=(UNTYPED, UNTYPED_INSIDE),
-            streaming=(text_has("cuts numbers with a fraction or an exponent", r"\d[.eE]"),),
+            differences=(UNTYPED, UNTYPED_TEXT, UNTYPED_INSIDE),
+            streaming=(CUTS_NUMBERS,),
         ),
     ),
     "apertus": (
@@ -265,6 +267,42 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
     ),
     "gigachat_3": (Parser(parser="gigachat3"),),
     "gigachat_31": (Parser(parser="gigachat3"),),
+    "step_3": (
+        Parser(
+            parser="step3",
+            differences=(
+                UNTYPED,
+                argument_is(
+                    "reads lists and objects as text", lambda _, v: isinstance(v, list | dict)
+                ),
+                STRIPS,
+                mark_ends_call(
+                    "<｜tool_call_begin｜>", "<｜tool_call_end｜>", "<｜tool_calls_end｜>"
+                ),
+            ),
+        ),
+    ),
+    "inkling": (
+        Parser(
+            parser="inkling",
+            differences=(
+                UNTYPED,
+                UNTYPED_TEXT,
+                UNTYPED_INSIDE,
+                mark_ends_call("<|end_message|>", "<|content_model_end_sampling|>"),
+            ),
+            streaming=(CUTS_NUMBERS,),
+        ),
+    ),
+    "beam": (
+        Parser(
+            parser="beam",
+            tokens=HARMONY,
+            # it drops a call without the token that ends it
+            adapts=lambda text: f"{text}<|call|>",
+            differences=(UNTYPED, mark_ends_call("<|call|>")),
+        ),
+    ),
     # derived from chat templates
     "dots": (Parser(parser="dots", differences=(UNTYPED, NULL_TEXT, BOOLEAN_TEXT, STRIPS)),),
     "exaone": (HERMES,),
@@ -309,19 +347,6 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
         ),
     ),
     "plamo_3": (Parser(parser="plamo3"),),
-    "step_3": (
-        Parser(
-            parser="step3",
-            differences=(
-                UNTYPED,
-                argument_is(
-                    "reads lists and objects as text", lambda _, v: isinstance(v, list | dict)
-                ),
-                STRIPS,
-                mark_ends_call("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
-            ),
-        ),
-    ),
     "xlam_2": (Parser(parser="xlam", streaming=(UNRELIABLE,)),),
 }  # fmt: skip
 

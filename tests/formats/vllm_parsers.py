@@ -18,6 +18,8 @@ from adapters.formats import Tool
 from .foreign_judging import Calls
 
 IS_THERE = find_spec("vllm") is not None
+#: those that read whole answers, by a response template
+UNIFIED = ("beam",)
 #: ids of marks are beyond those of characters
 _FIRST_MARK = 0x110000
 _STOP = "<the end of the answer>"
@@ -40,6 +42,8 @@ class CharacterTokenizer:
         self.all_special_ids = [*self._texts]
         self.eos_token, self.eos_token_id = _STOP, self._marks[_STOP]
         self.init_kwargs = options
+        self.name_or_path = ""
+        self.response_template: Any = None
 
     def get_vocab(self) -> dict[str, int]:
         return self.vocab
@@ -79,6 +83,26 @@ def _modules() -> tuple[Any, Any]:
     return parsers.ToolParserManager, protocol.ChatCompletionRequest
 
 
+def _unified(name: str, tokenizer: CharacterTokenizer, tools: Sequence[Tool]) -> tuple[Any, Any]:
+    """Return a parser that reads whole answers by a response template, and its request.
+
+    The template is that of SGLang, which has it for checkpoints without one.
+    """
+    module = importlib.import_module(f"sglang.srt.parser.{name}")
+    manager = importlib.import_module("vllm.parser.parser_manager").ParserManager
+    tokenizer.response_template = getattr(module, f"{name.upper()}_RESPONSE_TEMPLATE")
+    request = request_of(tools)
+    made = manager.get_parser(
+        tool_parser_name=name,
+        reasoning_parser_name=name,
+        enable_auto_tools=True,
+        tokenizer=tokenizer,
+    )
+    parser = made(tokenizer, request.tools)
+    parser.set_prompt_token_ids(tokenizer.encode("<|start|>assistant"))
+    return parser, request
+
+
 def request_of(tools: Sequence[Tool]) -> Any:
     """Return a request that offers tools."""
     functions = [
@@ -95,6 +119,10 @@ def request_of(tools: Sequence[Tool]) -> Any:
 
 def parse(name: str, tokenizer: CharacterTokenizer, text: str, tools: Sequence[Tool]) -> Calls:
     """Return the calls of a whole text. A parser keeps state, so each text has its own."""
+    if name in UNIFIED:
+        unified, request = _unified(name, tokenizer, tools)
+        _, _, calls = unified.parse(text, request, enable_auto_tools=True)
+        return [(call.name, json.loads(call.arguments)) for call in calls or ()]
     manager, _ = _modules()
     request = request_of(tools)
     parser = manager.get_tool_parser(name)(tokenizer, request.tools)
@@ -108,6 +136,10 @@ def parse_stream(
     """Return the calls of a text in pieces, put together as vLLM's server does; the stop token is
     the last piece, and it has no text.
     """
+    if name in UNIFIED:
+        unified, request = _unified(name, tokenizer, tools)
+        read = [unified.parse_delta(piece, [], request, finished=False) for piece in pieces]
+        return _joined([*read, unified.parse_delta("", [], request, finished=True)])
     manager, _ = _modules()
     request = request_of(tools)
     parser = manager.get_tool_parser(name)(tokenizer, request.tools)
@@ -128,6 +160,11 @@ def parse_stream(
         last.arguments = (last.arguments or "") + parser.get_remaining_unstreamed_args()
     if hasattr(parser, "finish_streaming"):
         deltas.append(parser.finish_streaming())
+    return _joined(deltas)
+
+
+def _joined(deltas: Iterable[Any]) -> Calls:
+    """Return the calls of a stream."""
     calls: dict[int, list[str]] = {}
     for call in (call for delta in deltas if delta is not None for call in delta.tool_calls or ()):
         held = calls.setdefault(call.index, ["", ""])

@@ -1,1 +1,1 @@
-"""Families that address each message to a recipient: the user, a tool, or the model itself."""
+"""Families whose messages have headers: to the user, to a tool, or to the model itself."""

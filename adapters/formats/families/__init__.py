@@ -2,6 +2,7 @@
 
 from ..harmony.format import HARMONY
 from ..wire_format import Format
+from .beam import BEAM
 from .cohere import COMMAND_A, COMMAND_R, COMMAND_R7B
 from .deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32, DEEPSEEK_V41
 from .functionary import FUNCTIONARY_V32
@@ -9,6 +10,7 @@ from .gemma import FUNCTIONGEMMA, GEMMA_4
 from .gigachat import GIGACHAT_3, GIGACHAT_31
 from .glm import GLM_45, GLM_47, HUNYUAN
 from .hermes import HERMES
+from .inkling import INKLING
 from .internlm import INTERNLM
 from .json_lists import APERTUS, APRIEL, FIREFUNCTION_V2, GRANITE_3, NEMOTRON_V2, PHI_4_MINI
 from .kimi import KIMI_K2, KIMI_K3
@@ -21,6 +23,7 @@ from .plain import PLAIN, UNKNOWN
 from .pythonic import LFM2, LLAMA4_PYTHONIC, OLMO_3
 from .qwen import QWEN_CODER, SEED_OSS
 from .solar import SOLAR
+from .stepfun import STEP_3
 
 #: the formats by name; "qwen3" is an alias. Of formats whose calls differ only in white space, the
 #: first is preferred
@@ -50,6 +53,7 @@ FORMATS: dict[str, Format] = {
     "glm_45": GLM_45,
     "glm_47": GLM_47,
     "hunyuan": HUNYUAN,
+    "step_3": STEP_3,
     "minimax_m1": MINIMAX_M1,
     "minimax_m2": MINIMAX_M2,
     "minimax_m3": MINIMAX_M3,
@@ -69,5 +73,7 @@ FORMATS: dict[str, Format] = {
     "minicpm_5": MINICPM_5,
     "functionary_v32": FUNCTIONARY_V32,
     "muse": MUSE,
+    "inkling": INKLING,
+    "beam": BEAM,
     "harmony": HARMONY,
 }

@@ -18,7 +18,8 @@ Command R7B and A write text between marks:
 The written id numbers the calls of a conversation; clients get an id of the gateway.
 
 Checked against the chat templates of CohereForAI/c4ai-command-r-v01 at 760ddb6c203d and
-CohereLabs/c4ai-command-r7b-12-2024.
+CohereLabs/c4ai-command-r7b-12-2024, axolotl's copy of that of Command A (axolotl 0.21.0) and
+llama.cpp's of Cohere2MoE's (llama-cpp-python 0.3.36).
 """
 
 from ..output_spec import ThinkingMarks

@@ -10,8 +10,10 @@ V3.2    <｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n
 V4      the same with tool_calls in place of function_calls
 V4.1    <｜DSML｜ calls>\n<｜DSML｜ invoke name="f">\n..., with a space before every name
 
-Checked against the chat templates of DeepSeek-R1 and, at c7fe4623, DeepSeek-V3.1. The makers of
-V3.2 and later ship programs in place of templates.
+Checked against the chat templates of DeepSeek-R1 (in trl 1.16.0) and, at c7fe4623, DeepSeek-V3.1.
+The makers of V3.2 and later ship programs in place of templates; V3.2 and V4 are checked against
+llama.cpp's templates (llama-cpp-python 0.3.36), V4.1 against the parsers of SGLang 0.5.23 and
+vLLM 0.33.
 """
 
 from ..spelling import word_name

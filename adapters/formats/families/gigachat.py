@@ -2,6 +2,9 @@
 
 3     <|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "f", "arguments": {...}}
 3.1   <|function_call|>{"name": "f", "arguments": {...}}
+
+Checked against llama.cpp's copies of the chat templates of GigaChat3-10B-A1.8B and
+GigaChat3.1-10B-A1.8B (llama-cpp-python 0.3.36).
 """
 
 from ..tags import TagFamily

@@ -4,7 +4,9 @@
     GLM-4.7   <tool_call>f<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>
     Hunyuan   <tool_calls:opensource>\n<tool_call:opensource>f<tool_sep:opensource>\n...
 
-Strings are raw, other values are JSON. Checked against trl's copy of the chat template of GLM-4.5.
+Strings are raw, other values are JSON. Checked against the chat template of GLM-4.5 in trl 1.16.0,
+and llama.cpp's copies of those of GLM-4.6, GLM-4.7-Flash, Spark2.5, Laguna-XS-2.1, Laguna-S-2.1 and
+tencent/Hy3 (llama-cpp-python 0.3.36).
 """
 
 from ..spelling import word_name

@@ -7,7 +7,9 @@ Reasoning may come first and is optional. In some models <think> and <tool_call>
 in others they are text; both work. <tool_call> alone opens a call, whatever the model would write
 next: it has no other use, and these models vary the white space after it, which the grammar fixes.
 
-Checked against the chat templates of Qwen3, Qwen3-VL and Qwen/Qwen3-4B-Instruct-2507.
+Checked against the chat templates of Qwen3, Qwen3-VL and Qwen/Qwen3-4B-Instruct-2507 in trl 1.16.0,
+and llama.cpp's copies of those of Hermes-2-Pro-Llama-3-8B, Hermes-3-Llama-3.1-8B,
+Qwen2.5-7B-Instruct and QwQ-32B (llama-cpp-python 0.3.36).
 """
 
 from dataclasses import replace

@@ -9,6 +9,10 @@
 
 Apriel's id follows the arguments, when a stream has already begun the call, so clients get an id of
 the gateway.
+
+Checked against llama.cpp's copies of the chat templates of NVIDIA-Nemotron-Nano-v2,
+Apriel-1.6-15b-Thinker, firefunction-v2 and Apertus-8B-Instruct (llama-cpp-python 0.3.36). Those of
+Phi-4-mini-instruct and, at 4009206d5fc9, granite-3.1-8b-instruct show no calls.
 """
 
 from ..tags import CallIds, Section, TagFamily

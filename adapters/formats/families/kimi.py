@@ -9,7 +9,7 @@ for thoughts, text, calls and their arguments.
          <|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>
 
 K2 is checked against the chat templates of moonshotai/Kimi-K2-Instruct-0905 at 94a4053e and
-moonshotai/Kimi-K2-Thinking.
+moonshotai/Kimi-K2-Thinking, K3 against llama.cpp's copy of Kimi-K3's (llama-cpp-python 0.3.36).
 """
 
 from ..output_spec import ThinkingMarks

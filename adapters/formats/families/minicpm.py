@@ -3,6 +3,9 @@
     <function name="f"><param name="city">Oslo</param></function>
 
 The marks are text, so only the name of an offered tool opens a call (see llama3.py).
+
+Checked against llama.cpp's copy of the chat template of openbmb/MiniCPM5-1B
+(llama-cpp-python 0.3.36).
 """
 
 from ..output_spec import ThinkingMarks

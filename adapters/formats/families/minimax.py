@@ -5,6 +5,9 @@ M2   <minimax:tool_call>\n<invoke name="f">\n<parameter name="city">Oslo</parame
      </invoke>\n</minimax:tool_call>
 M3   ]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<city>Oslo
      ]<]minimax[>[</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>
+
+Checked against llama.cpp's copies of the chat templates of MiniMax-M1, -M2 and -M3
+(llama-cpp-python 0.3.36).
 """
 
 from ..spelling import word_name

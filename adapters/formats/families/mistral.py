@@ -6,6 +6,10 @@
 
 Ids have nine letters and digits. In v3 and v7 the id follows the arguments, when a stream has
 already begun the call, so clients get an id of the gateway there.
+
+Checked against llama.cpp's copies of the chat templates of Mistral-Nemo-Instruct-2407,
+Mistral-Small-3.2-24B-Instruct-2506, Devstral-Small-2507 (of unsloth) and
+Ministral-3-14B-Reasoning-2512 (llama-cpp-python 0.3.36).
 """
 
 from ..spelling import word_name

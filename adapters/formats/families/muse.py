@@ -5,7 +5,7 @@
     </atem:function_calls><|eom|><|start|>assistant to=user<|message|>Rain.<|eot|>
 
 The prompt ends with the first ``<|start|>assistant``. Checked against the chat template of
-meta-models/Muse-Glimmer-30B.
+meta-models/Muse-Glimmer-30B (in trl 1.16.0).
 """
 
 from ..addressed.addressed_family import AddressedFamily
@@ -13,13 +13,13 @@ from ..tags import Elements
 
 MUSE = AddressedFamily(
     name="muse",
-    header=" to={recipient}<|message|>",
-    user="user",
-    itself="self",
+    text=" to=user<|message|>",
+    thought=" to=self<|message|>",
+    reserved=("user", "self"),
     start="<|start|>assistant",
     end="<|eom|>",
     mark="<|eom|>",
-    begin='<atem:function_calls>\n<atem:invoke name="{name}">\n',
+    begin=' to={name}<|message|><atem:function_calls>\n<atem:invoke name="{name}">\n',
     close="</atem:invoke>\n</atem:function_calls>",
     arguments=Elements("atem_xml", after="\n"),
     stop_texts=("<|eot|>",),

@@ -8,7 +8,9 @@ The values of OLMo 3 are JSON. The template of OLMo 3 Think shows no tools and n
 
 Llama 4 writes the list without marks, so only the name of an offered tool behind the bracket opens
 one in free text. LFM2 is checked against the chat templates of LiquidAI/LFM2-1.2B since 40f3da0,
-LiquidAI/LFM2.5-230M since 13a5383 and LiquidAI/LFM2.5-VL-3B.
+LiquidAI/LFM2.5-230M since 13a5383 and LiquidAI/LFM2.5-VL-3B (in trl 1.16.0), OLMo 3 against those
+of allenai/Olmo-3-7B-Instruct at d42dc9de and Olmo-3-7B-Think at 361b459d, Llama 4 against vLLM's
+parser (0.33): the template of its makers writes the JSON of Llama 3.
 """
 
 from dataclasses import replace

@@ -4,7 +4,8 @@
 
 Strings are raw, other values are JSON. Seed-OSS writes no line feeds around values and has a name
 of its own for the call. Checked against the chat templates of Qwen3.5-4B, Qwen3.6-27B,
-Qwen/Qwen3.8-27B and nvidia/NVIDIA-Nemotron-3-Nano, -3-Ultra and -3.5-Lightning.
+Qwen/Qwen3.8-27B and nvidia/NVIDIA-Nemotron-3-Nano, -3-Ultra and -3.5-Lightning in trl 1.16.0, and
+llama.cpp's copies of those of Qwen3-Coder and ByteDance's Seed-OSS (llama-cpp-python 0.3.36).
 """
 
 from ..output_spec import ThinkingMarks

@@ -34,6 +34,9 @@ applies to one message.
 Marks are token nodes, so marks that are spelled out in text have no effect. A message's body is one
 tag, from <|message|> to its end: the tag's role says which kind of message it is.
 
+Checked against openai-harmony 0.0.8 and llama.cpp's copy of the chat template of gpt-oss-120b
+(llama-cpp-python 0.3.36).
+
 Not here    the prompt (prompt.py), the builtin tools (builtin_tools.py).
 """
 

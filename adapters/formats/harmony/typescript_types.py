@@ -16,20 +16,17 @@ references are shown as ``any``, and only the first line of a property's descrip
 The types inform the model and constrain nothing; the grammar enforces the whole schema.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from ..output_spec import Tool
+from ..rust_json import rust_json
 
 _SIMPLE = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
 #: nesting of types; deeper ones are shown as ``any``. The library refuses JSON of 128 levels
 _DEPTH = 128
-#: the integers that the library reads as integers; it reads others as floats
-_INTEGERS = range(-(1 << 63), 1 << 64)
 
 
 @dataclass(frozen=True)
@@ -187,28 +184,11 @@ def _default(schema: Mapping[str, Any], *, quoted: bool = False) -> list[str]:
         return []
     value, values = schema["default"], schema.get("enum")
     if not isinstance(value, str):
-        return [f"default: {_json(value)}"]
+        return [f"default: {rust_json(value)}"]
     if isinstance(values, list) and values:
-        return [f"default: {_json(value) if quoted else value}"]
+        return [f"default: {rust_json(value) if quoted else value}"]
     return [f'default: "{value}"']
 
 
 def _trailing(remarks: Sequence[str]) -> str:
     return f" // {' '.join(remarks)}" if remarks else ""
-
-
-def _json(value: Any) -> str:
-    """Return ``value`` as the library writes JSON: without spaces, and with its floats."""
-    if isinstance(value, Mapping):
-        members = (f"{_json(key)}:{_json(member)}" for key, member in value.items())
-        return f"{{{','.join(members)}}}"
-    if isinstance(value, list):
-        return f"[{','.join(map(_json, value))}]"
-    if isinstance(value, int) and not isinstance(value, bool) and value not in _INTEGERS:
-        value = float(value)
-    if isinstance(value, float):
-        digits, _, exponent = repr(value).partition("e")
-        if exponent == "-05":
-            return f"{Decimal(repr(value)):f}"
-        return f"{digits}e{int(exponent)}" if exponent else digits
-    return json.dumps(value, ensure_ascii=False)

@@ -25,7 +25,7 @@ class TagFamily(TagSyntax):
     def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
         # texts that no tool's name may contain
         marks = [*special_texts, *self.triggers(()), *self.thinking_marks()]
-        tools = offered_tools(output, self.spell, marks)
+        tools = offered_tools(output, self.spell, marks, sorted_levels=self.sorted_levels)
         root = TagAnswer(self, output, tools, special_texts).root()
         return make_plan(
             root,

@@ -28,6 +28,7 @@ from engine import Compiler, LimitExceeded, Matcher, SpecError, Vocabulary
 
 from .answers import THOUGHT, Answers, Call, NotDerived
 from .notations import TYPED
+from .random_calls import PIECES, RandomCalls, described_tool
 
 #: kinds of values without which a family is of no use
 _NEEDED = ("string", "integer", "number", "boolean")
@@ -36,41 +37,7 @@ _NESTED: Mapping[str, Any] = {
     "array": [{"wordinner": [True]}, ["word"]],
     "object": {"wordinner": {"wordinmost": 1}, "wordlist": [{}, [2]]},
 }
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _STOP = b"<the end of the answer>"
-_PIECES = (
-    "a",
-    "B",
-    "7",
-    " ",
-    "-",
-    "_",
-    ".",
-    ",",
-    ":",
-    "'",
-    '"',
-    "\\",
-    "/",
-    "&",
-    "<",
-    ">",
-    "{",
-    "}",
-    "[",
-    "]",
-    "=",
-    "é",
-    "漢",
-    "😀",
-    "word",
-    "two words",
-    "a\nb",
-    "{{x}}",
-    "%",
-    "#",
-    "|",
-)
 _MAX_SHOWN = 200
 _CONTENT = "wordsaid"
 
@@ -88,7 +55,7 @@ class Trial:
         self._family = family
         self._space = space
         #: what random calls are made of
-        self._pieces = [*_PIECES]
+        self._pieces = [*PIECES]
         self._depth = 1
         self._special = [text for text in dict.fromkeys(special) if text]
         texts = [text.encode() for text in self._special]
@@ -128,7 +95,7 @@ class Trial:
                 self._depth = 0
         if isinstance(self._family.arguments, PythonArguments):
             # many templates write strings without escapes
-            self._pieces = [piece for piece in _PIECES if self._is_text_written(f"a{piece}b", lost)]
+            self._pieces = [piece for piece in PIECES if self._is_text_written(f"a{piece}b", lost)]
             if not self._is_text_written("a'b\"c", lost):
                 self._pieces = [piece for piece in self._pieces if piece != "'"]
         return frozenset(lost)
@@ -146,19 +113,27 @@ class Trial:
         return in_list and self._is_written("string", text)
 
     def _check_one(self, kind: str, value: Any) -> None:
-        tool = _tool("look_up", {"first": {"type": kind}}, ["first"])
+        tool = described_tool("look_up", {"first": {"type": kind}}, ["first"])
         self.check([tool], [Call("look_up", {"first": value})])
 
     def run(self, seed: str, count: int, lost: Collection[str]) -> None:
         """Check random answers, every second one behind an earlier call. Raises NotDerived with
         the first that is read in another way.
         """
-        chance = Random(seed)
-        kinds = [kind for kind in TYPED if kind not in lost]
+        style = self._family.arguments.style
+        ends = [] if isinstance(style, str) else [style.value_end, style.quote, style.wrap[0]]
+        source = RandomCalls(
+            Random(seed),
+            [kind for kind in TYPED if kind not in lost],
+            depth=self._depth,
+            pieces=self._pieces,
+            barred=[*filter(None, ends)],
+            most=3 if self._family.is_parallel else 1,
+        )
         self._check_free_text()
         takes_earlier = self._takes_earlier()
         for number in range(count):
-            tools, calls = self._drawn(chance, kinds)
+            tools, calls = source.draw()
             self.check(tools, calls, calls[:1] if takes_earlier and number % 2 else ())
 
     def check(
@@ -279,70 +254,15 @@ class Trial:
             at = found.end()
         yield from text[at:]
 
-    # -- random calls ------------------------------------------------------------------------------
-    def _drawn(self, chance: Random, kinds: Sequence[str]) -> tuple[list[Tool], list[Call]]:
-        tools, calls = [], []
-        count = chance.randint(1, 3) if self._family.is_parallel else 1
-        for number in range(count):
-            name = f"{_name(chance)}{number}"
-            values = {_name(chance): chance.choice(kinds) for _ in range(chance.randint(0, 5))}
-            properties = {key: {"type": kind} for key, kind in values.items()}
-            shown = {
-                k: self._value(chance, v, kinds) for k, v in values.items() if chance.random() < 0.8
-            }
-            tools.append(_tool(name, properties, [*shown]))
-            calls.append(Call(name, shown))
-        return tools, calls
-
-    def _value(self, chance: Random, kind: str, kinds: Sequence[str], depth: int = 0) -> Any:
-        if kind == "string":
-            return self._text(chance)
-        if kind == "integer":
-            return chance.choice([0, 7, -1, chance.randint(-(10**12), 10**12)])
-        if kind == "number":
-            return chance.choice([0.5, -2.25, 1234.0625, chance.randint(-9, 9)])
-        if kind == "boolean":
-            return chance.random() < 0.5
-        if kind == "null":
-            return None
-        inner = [each for each in kinds if depth < self._depth or each not in _NESTED]
-        values = [
-            self._value(chance, chance.choice(inner), kinds, depth + 1)
-            for _ in range(chance.randint(0, 3))
-        ]
-        if kind == "array":
-            return values
-        return {f"{_name(chance)}{number}": value for number, value in enumerate(values)}
-
-    def _text(self, chance: Random) -> str:
-        """Return a text that the family can write."""
-        inside = "".join(chance.choice(self._pieces) for _ in range(chance.randint(0, 8)))
-        text = f"{chance.choice(_LETTERS)}{inside}{chance.choice(_LETTERS)}"
-        style = self._family.arguments.style
-        ends = [] if isinstance(style, str) else [style.value_end, style.quote, style.wrap[0]]
-        return "word" if any(end and end in text for end in ends) else text
-
-
-def _name(chance: Random) -> str:
-    letters = [chance.choice(_LETTERS) for _ in range(chance.randint(2, 7))]
-    return "".join(letters) + chance.choice(["", "_", "_of"])
-
-
-def _tool(name: str, properties: Mapping[str, Any], required: Sequence[str]) -> Tool:
-    # some templates fail at tools without descriptions
-    described = {key: {"description": "word", **each} for key, each in properties.items()}
-    parameters = {"type": "object", "properties": described, "required": list(required)}
-    return Tool(name, parameters, "word")
-
 
 def _of_strings(tool: Tool) -> Tool:
     """Return a tool all of whose arguments are said to be strings."""
     properties = {key: {"type": "string"} for key in tool.parameters["properties"]}
-    return _tool(tool.name, properties, tool.parameters["required"])
+    return described_tool(tool.name, properties, tool.parameters["required"])
 
 
 #: a tool with a string, and a call of it
 _STRING_CALL = (
-    _tool("look_up", {"first": {"type": "string"}}, ["first"]),
+    described_tool("look_up", {"first": {"type": "string"}}, ["first"]),
     Call("look_up", {"first": "wordvalue"}),
 )

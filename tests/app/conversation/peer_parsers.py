@@ -179,7 +179,6 @@ PEERS = (
         "beam",
         "Beam 1.0",
         Written(_BEAM),
-        remark="not as the model was trained: each of its calls is a message with a channel",
     ),
     Peer("", "cohere_command3", "Command A", "axolotl-command_a_tool_use"),
     Peer("cohere_command4", "cohere_command4", "Command A Plus", "Cohere2MoE"),
@@ -337,14 +336,13 @@ PEERS = (
         Written(
             "",
             special=(
-                "<|message_model|>",
-                "<|content_text|>",
-                "<|content_invoke_tool_json|>",
-                "<|end_message|>",
+                *("<|message_system|>", "<|message_user|>", "<|message_model|>"),
+                *("<|message_tool|>", "<|content_text|>", "<|content_thinking|>"),
+                *("<|content_xml|>", "<|content_invoke_tool_json|>", "<|end_message|>"),
                 "<|content_model_end_sampling|>",
             ),
         ),
-        remark="not as the model was trained: it has no chat template, and gets prompts of `plain`",
+        remark="it has no chat template: the format writes prompts as its makers' program does",
     ),
     Peer(
         "interns1",
@@ -515,7 +513,7 @@ PEERS = (
         "Step 3",
         Written(
             written(
-                '<｜tool_call_begin｜>\nfunction<｜tool_sep｜><steptml:invoke name="',
+                '<｜tool_call_begin>｜>\nfunction<｜tool_sep｜><steptml:invoke name="',
                 '">',
                 each_argument('<steptml:parameter name="KEY">', "</steptml:parameter>"),
                 "</steptml:invoke><｜tool_call_end｜>\n",
@@ -525,8 +523,8 @@ PEERS = (
             )
         ),
         remark=(
-            "the maker's template misspells `<｜tool_call_begin｜>` in past calls, "
-            "and the derived format follows it"
+            "the maker's template misspells `<｜tool_call_begin｜>` in past calls; "
+            "prompts here do not"
         ),
     ),
     Peer("step3p5", "step3p5", "Step 3.5", "StepFun3.5-Flash"),

@@ -97,3 +97,20 @@ def test_elements_of_another_template_keep_flexible_white_space() -> None:
 
     assert profile_of(template(written), glm.as_text).call_space == "other"
     assert profile_of(template(written)).call_space == "format"
+
+
+@pytest.mark.parametrize(("between", "space"), [("", "format"), ("\n", "other")])
+def test_families_whose_messages_have_headers_are_compared_too(between: str, space: str) -> None:
+    beam = get_format("beam")
+
+    def written(arguments: Any) -> str:
+        if isinstance(arguments, str):
+            return arguments
+        elements = (
+            f'<rfl:parameter name="{key}">\n{value}\n</rfl:parameter>'
+            for key, value in arguments.items()
+        )
+        head = " to=wordtool<|channel|>analysis <|constrain|>xml<|message|>"
+        return head + between.join(elements) + "<|call|>"
+
+    assert profile_of(template(written), beam.as_text, beam.past_calls).call_space == space

@@ -68,7 +68,6 @@ def _typed(name: str) -> str:
 _GCML = "｜GCML｜"
 _PLAMO = "<|plamo:{}:plamo|>"
 _HY = ":6124c78e"
-_STEP = "<｜tool_call_begin｜>\nfunction<｜tool_sep｜>"
 
 CASES = {
     "gigachat_35": Case(
@@ -305,32 +304,6 @@ CASES = {
         two=(
             '[{"name": "f", "arguments": {"city": "Oslo"}}, {"name": "g", "arguments": {"n": 2}}]'
         ),
-    ),
-    "step_3": Case(
-        before="<｜tool_calls_begin｜>\n",
-        call=(
-            f'{_STEP}<steptml:invoke name="{{{{ call.name }}}}">{_FOR}<steptml:parameter name='
-            f'"{{{{ key }}}}">{_RAW}</steptml:parameter>{_END}</steptml:invoke>'
-            "<｜tool_call_end｜>\n"
-        ),
-        behind="<｜tool_calls_end｜>",
-        one=(
-            "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>\nfunction<｜tool_sep｜>"
-            '<steptml:invoke name="f"><steptml:parameter name="city">Oslo</steptml:parameter>'
-            "</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>"
-        ),
-        two=(
-            "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>\nfunction<｜tool_sep｜>"
-            '<steptml:invoke name="f"><steptml:parameter name="city">Oslo</steptml:parameter>'
-            "</steptml:invoke><｜tool_call_end｜>\n<｜tool_call_begin｜>\nfunction<｜tool_sep｜>"
-            '<steptml:invoke name="g"><steptml:parameter name="n">2</steptml:parameter>'
-            "</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>"
-        ),
-        turn="<|BOT|>{{ m.role }}\n",
-        end="<|EOT|>",
-        stop="<|EOT|>",
-        opened="<think>\n",
-        thought=("<think>\n", "\n</think>\n"),
     ),
 }
 

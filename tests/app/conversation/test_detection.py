@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.formats import OutputSpec
 from app.conversation.detection import Signs, detect
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from tests.app.conversation.chat_templates import FETCH, TEMPLATES, saved, tokenizer_of
@@ -122,6 +123,33 @@ WRITTEN = {
         "{{ key }}={{ value | tojson }}{% endfor %}){% endfor %}</function_calls>{% endif %}"
         "<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
     ),
+    # with the errors of its makers: a mark of past calls, and the role of results
+    "step_3": (
+        "{% if tools %}<｜tool_calls_begin｜>\n<｜tool_call_begin｜>\nfunction<｜tool_sep｜>"
+        "{{ tools | tojson }}{% endif %}{% for m in messages %}"
+        "{% if m.role == 'tool_response' or m.role == 'tools' %}<｜tool_outputs_begin｜>\n"
+        "<｜tool_output_begin｜>\n{{ m.content }}<｜tool_output_end｜><｜tool_outputs_end｜>\n"
+        "{% else %}{{ '<|BOT|>' + m.role + '\n' }}{{ m.content or '' }}"
+        "{% if m.tool_calls %}<｜tool_calls_begin｜>\n{% for c in m.tool_calls %}"
+        "<｜tool_call_begin>｜>\n{{ c.type }}<｜tool_sep｜>"
+        "{{- '<steptml:invoke name=\"' + c.function.name + '\">' }}"
+        "{% for key, value in c.function.arguments.items() %}"
+        "{{- '<steptml:parameter name=\"' + key + '\">' + value | string }}</steptml:parameter>"
+        "{% endfor %}</steptml:invoke><｜tool_call_end｜>\n{% endfor %}<｜tool_calls_end｜>"
+        "{% endif %}"
+        "<|EOT|>{% endif %}{% endfor %}<|BOT|>assistant\n<think>\n"
+    ),
+    "beam": (
+        "{{ tools | tojson if tools }}{% for m in messages %}{% if m.role != 'assistant' %}"
+        "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% elif m.content %}"
+        "<|start|>assistant<|channel|>final<|message|>{{ m.content }}<|end|>{% endif %}"
+        "{% for c in m.tool_calls or [] %}<|start|>assistant to={{ c.function.name }}"
+        "<|channel|>analysis <|constrain|>xml<|message|>"
+        "{% for key, value in c.function.arguments | dictsort %}"
+        "{{ '<rfl:parameter name=\"' ~ key ~ '\">\n' }}"
+        "{{ value if value is string else value | tojson }}{{ '\n</rfl:parameter>' }}{% endfor %}"
+        "{{ '<|call|>' if loop.last else '<|end|>' }}{% endfor %}{% endfor %}<|start|>assistant"
+    ),
 }
 
 
@@ -194,6 +222,74 @@ def test_the_format_of_a_template_by_hand(name: str, tmp_path: Path) -> None:
     assert tokenizer.profile.call_syntax == "format"
 
 
+def test_a_format_by_hand_wins_over_one_of_a_template_with_one_call(tmp_path: Path) -> None:
+    """REGRESSION: none that is made of a template has messages, so it wrote calls otherwise."""
+    source = WRITTEN["beam"].replace("m.tool_calls or []", "(m.tool_calls or [])[:1]")
+    evidence = HuggingFaceTokenizer(folder(tmp_path, source)).evidence
+    assert (evidence.format, evidence.basis) == ("beam", "call")
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
+def test_past_answers_get_a_thought_where_the_template_refuses_them(
+    key: str, tmp_path: Path
+) -> None:
+    """REGRESSION: Beam's template did, so no call was detected and no history was taken."""
+    source = WRITTEN["beam"].replace(
+        "{% elif m.content %}",
+        f"{{% elif not m.{key} %}}{{{{ raise_exception('no thought') }}}}{{% else %}}"
+        f"<|start|>assistant<|channel|>analysis<|message|>{{{{ m.{key} }}}}<|end|>{{% endif %}}"
+        "{% if m.role == 'assistant' and m.content %}",
+    )
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, source))
+    assert (tokenizer.evidence.format, tokenizer.evidence.basis) == ("beam", "call")
+    user, answer = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}
+    messages = [user, answer, user, {**answer, "reasoning_content": "A greeting."}, user]
+    prompt = tokenizer.decode(tokenizer.render(messages, (), OutputSpec()).prompt)
+    begin, final = "<|start|>assistant<|channel|>", "final<|message|>Hello.<|end|>"
+    assert prompt.count(f"{begin}analysis<|message|>(left out)<|end|>{begin}{final}") == 1
+    assert prompt.count(f"{begin}analysis<|message|>A greeting.<|end|>{begin}{final}") == 1
+
+
+def test_prompts_correct_the_errors_of_a_chat_template(tmp_path: Path) -> None:
+    """The prompt shows the syntax that the template teaches, and that the grammar has."""
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, WRITTEN["step_3"]))
+    call = {"name": "f", "arguments": '{"city": "Oslo"}'}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c", "type": "function", "function": call}],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": "sun"},
+    ]
+    rendered = tokenizer.render(messages, (), OutputSpec())
+    prompt = tokenizer.decode(rendered.prompt)
+    assert prompt.endswith(
+        "<|BOT|>assistant\n<｜tool_calls_begin｜>\n<｜tool_call_begin｜>\nfunction<｜tool_sep｜>"
+        '<steptml:invoke name="f"><steptml:parameter name="city">Oslo</steptml:parameter>'
+        "</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜><|EOT|><｜tool_outputs_begin｜>\n"
+        "<｜tool_output_begin｜>\nsun<｜tool_output_end｜><｜tool_outputs_end｜>\n"
+        "<|BOT|>assistant\n<think>"
+    )
+    assert rendered.thought == "open"
+
+
+def test_only_the_errors_of_the_makers_template_are_corrected(tmp_path: Path) -> None:
+    """REGRESSION: the name of a role was replaced in the texts of other templates, too."""
+    source = WRITTEN["step_3"].replace("m.role == 'tools'", "m.role == 'tool'")
+    source = source.replace("<｜tool_output_begin｜>", "<tool_response>")
+    tokenizer = HuggingFaceTokenizer(folder(tmp_path, source))
+    assert tokenizer.evidence.format == "step_3"
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "tool", "tool_call_id": "c", "content": "sun"},
+    ]
+    prompt = tokenizer.decode(tokenizer.render(messages, (), OutputSpec()).prompt)
+    assert "<tool_response>\nsun<｜tool_output_end｜>" in prompt
+
+
 @pytest.mark.parametrize(
     ("source", "special_texts", "format_name", "basis"),
     [
@@ -205,6 +301,14 @@ def test_the_format_of_a_template_by_hand(name: str, tmp_path: Path) -> None:
         ("", ("<|tool_call_start|>", "<|tool_call_end|>", "<|im_end|>"), "lfm2", "marks"),
         ("", ("<|action_start|>", "<|plugin|>", "<|im_end|>"), "internlm", "marks"),
         ("", ("<|start|>", "<|channel|>", "<|message|>", "<|call|>"), "harmony", "marks"),
+        (
+            "<rfl:parameter",
+            ("<|start|>", "<|channel|>", "<|message|>", "<|call|>"),
+            "beam",
+            "marks",
+        ),
+        ("", ("<|message_model|>", "<|content_invoke_tool_json|>"), "inkling", "marks"),
+        ("<｜tool_call_begin｜> <steptml:invoke name=", (), "step_3", "marks"),
     ],
 )
 def test_without_rendered_calls_marks_decide(

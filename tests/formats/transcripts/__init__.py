@@ -8,7 +8,7 @@ nested_cases    arguments that are nested elements
 ``TRANSCRIPTS`` holds all of them.
 """
 
-from .addressed_cases import ADDRESSED, MUSE_VALUES
+from .addressed_cases import ADDRESSED, BEAM_VALUES, MUSE_VALUES
 from .compose import CHOICES as COMPOSED
 from .compose import THINKING, Transcript, transcripts_of
 from .element_cases import ELEMENTS, RAW_VALUES
@@ -29,7 +29,11 @@ CHOICES = {**COMPOSED, **RAW_CHOICES, **NESTED_CHOICES}
 TOKENS_ONLY = {name for wire in WIRES if wire.is_tokens for name in wire.formats}
 _ALL = [
     *(transcript for wire in WIRES for transcript in transcripts_of(wire)),
-    *(transcript for wire in (*RAW_VALUES, MUSE_VALUES) for transcript in raw_values_of(wire)),
+    *(
+        transcript
+        for wire in (*RAW_VALUES, MUSE_VALUES, BEAM_VALUES)
+        for transcript in raw_values_of(wire)
+    ),
     *nested_values(),
 ]
 #: each text once for the same requirements

@@ -123,6 +123,7 @@ class Wire:
     ``tail``              ends every answer.
     ``free_special``      a special token that text with calls may contain: a call begins with it
                           and one more character, so the grammar cannot exclude it.
+    ``ends_loosely``      whether calls end with an element, which white space may follow.
     ``is_tokens``         whether the marks must be special tokens.
     """
 
@@ -150,6 +151,7 @@ class Wire:
     tail: str = ""
     free_special: str = ""
     thinking: Thinking | None = None
+    ends_loosely: bool = False
     is_tokens: bool = False
 
     def calls(self, *calls: str, lead: str = "") -> str:
@@ -391,11 +393,12 @@ def _after(wire: Wire, choice: str, lead: str) -> Iterator[Rejected]:
     """Yield calls that are followed by something, where nothing may follow."""
     whole = wire.calls(wire.f, lead=lead)
     yield f"{whole}\nDone.", "text after the calls"
-    if wire.is_sectioned or not _may_trail(wire, choice):
+    if wire.is_sectioned or not (wire.ends_loosely or _may_trail(wire, choice)):
         yield f"{whole}\n", "a line feed after the calls"
-    yield f"{whole}\n\n", "two line feeds after the calls"
+    if not wire.ends_loosely:
+        yield f"{whole}\n\n", "two line feeds after the calls"
     yield whole + wire.said(TEXT), "content after the calls"
-    if wire.is_sectioned or wire.separator:
+    if wire.is_sectioned or wire.separator != wire.tail:
         yield whole + whole, "the calls twice"
 
 

@@ -82,6 +82,19 @@ ELEMENTS = (
         ),
     ),
     Wire(
+        formats=("step_3",),
+        f='<｜tool_call_begin｜>\nfunction<｜tool_sep｜><steptml:invoke name="f"><steptml:parameter name="city">Oslo</steptml:parameter></steptml:invoke><｜tool_call_end｜>\n',
+        g='<｜tool_call_begin｜>\nfunction<｜tool_sep｜><steptml:invoke name="g"><steptml:parameter name="n">2</steptml:parameter></steptml:invoke><｜tool_call_end｜>\n',
+        ff='<｜tool_call_begin｜>\nfunction<｜tool_sep｜><steptml:invoke name="ff"></steptml:invoke><｜tool_call_end｜>\n',
+        city='<steptml:parameter name="city">Oslo</steptml:parameter>',
+        country='<steptml:parameter name="city">Oslo</steptml:parameter><steptml:parameter name="country">NO</steptml:parameter>',
+        n='<steptml:parameter name="n">2</steptml:parameter>',
+        wrong_n='<steptml:parameter name="n">two</steptml:parameter>',
+        section=("<｜tool_calls_begin｜>\n", "<｜tool_calls_end｜>"),
+        mark="<｜tool_calls_begin｜>",
+        thinking=_LENT,
+    ),
+    Wire(
         formats=("minimax_m2",),
         f='<invoke name="f">\n<parameter name="city">Oslo</parameter>\n</invoke>\n',
         g='<invoke name="g">\n<parameter name="n">2</parameter>\n</invoke>\n',
@@ -265,6 +278,21 @@ RAW_VALUES = (
         wrong=(
             ("<arg_value:opensource>Oslo</arg_value:opensource>\n", "a value without its key"),
             ("<arg_key>text</arg_key>\n<arg_value>Oslo</arg_value>\n", "marks without the suffix"),
+        ),
+    ),
+    RawValues(
+        format="step_3",
+        call=(
+            '<｜tool_calls_begin｜>\n<｜tool_call_begin｜>\nfunction<｜tool_sep｜><steptml:invoke name="put">',
+            "</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>",
+        ),
+        argument='<steptml:parameter name="KEY">VALUE</steptml:parameter>',
+        end="</steptml:parameter>",
+        almost="</steptml:parameters>",
+        wrong=(
+            ('<steptml:parameter name="text">Oslo', "no end of an argument"),
+            ("<steptml:parameter name=text>Oslo</steptml:parameter>", "a key without quotes"),
+            ('<parameter name="text">Oslo</parameter>', "marks without their prefix"),
         ),
     ),
     RawValues(

@@ -115,7 +115,7 @@ PYTHON: tuple[tuple[str, str, str, Any], ...] = (
     ("flag", "boolean", "False", False),
     ("note", "null", "None", None),
 )
-PYTHON_CONSTANTS = ("qwen_coder", "seed_oss", "minicpm_5")
+PYTHON_CONSTANTS = ("qwen_coder", "seed_oss", "minicpm_5", "step_3")
 #: more of families with types
 TYPED: tuple[tuple[str, str, str, Any], ...] = (
     ("note", "string", "null", "null"),
