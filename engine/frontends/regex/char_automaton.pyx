@@ -354,6 +354,8 @@ def words(texts):
                 children.append({})
             at = found
         ends.add(at)
+    if not ends:
+        return CharAutomaton([], ())
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)
 
 

@@ -5,14 +5,19 @@ A set is a tuple of sorted, disjoint, inclusive ranges (low, high) of Unicode sc
 Cost     linear in the ranges.
 Caches   the named sets, which are the same for all clients. They are read together, and when the first compiler
          is made: a client cannot measure which of them others have used.
-Source   Unicode 14.0, in two tables next to this file, loaded in 7 ms (deriving the categories from
-         ``unicodedata`` took 100 ms):
+Source   the Unicode Character Database, in two tables next to this file, which ``tools.unicode_tables`` writes with
+         their version; 6 ms and 1.6 MB (deriving the categories from ``unicodedata`` took 100 ms):
 
-         unicode_properties.json   name -> "370-373 375 ..."
+         unicode_properties.json   General_Category (without Cn), Script and the binary properties: name ->
+                                   "370-373 375 ..."; Script_Extensions: the scripts of a character -> such
+                                   ranges; aliases -> names
          case_folding.json         the mappings C and S of CaseFolding.txt, which Canonicalize uses
                                    with the flags i and u: distance -> the characters that fold to
                                    the character at this distance, as "41-5a" or "100-12e/2"
                                    (every second one)
+
+         Names are those of ECMA-262, tables 66 and 67 and PropertyValueAliases.txt: without loose matching, blocks,
+         or properties of strings, which only the flag v has.
 """
 
 from ...native.resources cimport WorkBudget, spend
@@ -138,23 +143,6 @@ CLASSES = {
 }
 CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0x00}
 
-LONG_NAMES = {
-    "Letter": "L", "Cased_Letter": "LC", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll",
-    "Titlecase_Letter": "Lt", "Modifier_Letter": "Lm", "Other_Letter": "Lo", "Mark": "M",
-    "Nonspacing_Mark": "Mn", "Spacing_Mark": "Mc", "Enclosing_Mark": "Me", "Number": "N",
-    "Decimal_Number": "Nd", "Letter_Number": "Nl", "Other_Number": "No", "Punctuation": "P",
-    "Connector_Punctuation": "Pc", "Dash_Punctuation": "Pd", "Open_Punctuation": "Ps",
-    "Close_Punctuation": "Pe", "Initial_Punctuation": "Pi", "Final_Punctuation": "Pf",
-    "Other_Punctuation": "Po", "Symbol": "S", "Math_Symbol": "Sm", "Currency_Symbol": "Sc",
-    "Modifier_Symbol": "Sk", "Other_Symbol": "So", "Separator": "Z", "Space_Separator": "Zs",
-    "Line_Separator": "Zl", "Paragraph_Separator": "Zp", "Other": "C", "Control": "Cc",
-    "Format": "Cf", "Private_Use": "Co", "Unassigned": "Cn", "Surrogate": "Cs",
-    "Combining_Mark": "M", "digit": "Nd", "punct": "P", "cntrl": "Cc",
-}
-LONG_PROPERTIES = {
-    "Alpha": "Alphabetic", "Lower": "Lowercase", "Upper": "Uppercase", "space": "White_Space",
-    "AHex": "ASCII_Hex_Digit", "EPres": "Emoji_Presentation", "ExtPict": "Extended_Pictographic",
-}
 # the package's file: that of a compiled module is the library
 FOLDING = Path(package.__file__).parent / "case_folding.json"
 PROPERTIES = Path(package.__file__).parent / "unicode_properties.json"
@@ -162,41 +150,69 @@ PROPERTIES = Path(package.__file__).parent / "unicode_properties.json"
 
 @cache
 def properties():
-    """Return all sets by name; categories have the prefix "Category=", scripts "Script "."""
-    cdef dict found = {
-        "Any": ANY_CHAR, "ASCII": ((0, 0x7F),), "ASCII_Hex_Digit": ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)),
-        "White_Space": union(intersect(SPACE, complement(((0xFEFF, 0xFEFF),))), ((0x85, 0x85),)),
-    }
-    for names, ranges in json.loads(PROPERTIES.read_text()).items():
-        first, *others = names.split()
-        pairs = [each.partition("-") for each in ranges.split()]
-        ranges = normalise((int(low, 16), int(high or low, 16)) for low, _, high in pairs)
-        for name in [f"Script {other}" for other in others] or [first]:
-            found[name] = ranges
-    listed = [name for name in found if name.startswith("Category=")]
-    for short in {"LC", *LONG_NAMES.values()}:
-        parts = ("Lu", "Ll", "Lt") if short == "LC" else (short,)
-        beginnings = tuple(f"Category={part}" for part in parts)
-        found[f"Category={short}"] = union(*(found[name] for name in listed if name.startswith(beginnings)))
-    found["Assigned"] = complement(found["Category=Cn"])
+    """Return all sets by the names that stand between \\p{ and }."""
+    cdef dict table = json.loads(PROPERTIES.read_text()), shared = {}, found, scripts, binary
+    cdef dict categories = read_sets(table["General_Category"], shared)
+    categories["Cn"] = complement(union(*categories.values()))
+    for group in ("C", "L", "M", "N", "P", "S", "Z"):
+        categories[group] = union(*[ranges for name, ranges in categories.items() if name[0] == group])
+    categories["LC"] = union(*[categories[name] for name in ("Lu", "Ll", "Lt")])
+    scripts = read_sets(table["Script"], shared)
+    scripts["Unknown"] = complement(union(*scripts.values()))
+    binary = read_sets(table["Binary"], shared)
+    binary["Any"], binary["ASCII"], binary["Assigned"] = ANY_CHAR, ((0, 0x7F),), complement(categories["Cn"])
+    extended = extended_scripts(scripts, read_sets(table["Script_Extensions"], shared), table["Script aliases"])
+    found = with_aliases(categories, table["General_Category aliases"])
+    for names, sets in (
+        (("General_Category", "gc"), found),
+        (("Script", "sc"), with_aliases(scripts, table["Script aliases"])),
+        (("Script_Extensions", "scx"), with_aliases(extended, table["Script aliases"])),
+    ):
+        found = found | {f"{name}={value}": ranges for name in names for value, ranges in sets.items()}
+    return found | with_aliases(binary, table["Binary aliases"])
+
+
+cdef dict read_sets(dict texts, dict shared):
+    """Return sets by name. Equal ranges, of which there are many, share a tuple."""
+    cdef dict found = {}
+    cdef list ranges
+    for name, text in texts.items():
+        ranges = []
+        for each in (<str>text).split():
+            known = shared.get(each)
+            if known is None:
+                low, _, high = (<str>each).partition("-")
+                known = shared[each] = (int(low, 16), int(high or low, 16))
+            ranges.append(known)
+        # only Cs has surrogates
+        found[name] = normalise(ranges) if name == "Cs" else tuple(ranges)
     return found
 
 
+cdef dict with_aliases(dict sets, dict aliases):
+    return sets | {alias: sets[name] for alias, name in aliases.items() if name in sets}
+
+
+cdef dict extended_scripts(dict scripts, dict extensions, dict aliases):
+    """Return the sets of Script_Extensions: those of Script, except for characters that are listed with the scripts
+    that use them. ``extensions``: these by names of scripts, such as "Beng Deva".
+    """
+    cdef dict used = {}
+    rest = complement(union(*extensions.values()))
+    for names, ranges in extensions.items():
+        for name in names.split():
+            used.setdefault(aliases.get(name, name), []).append(ranges)
+    return {name: union(intersect(ranges, rest), *used.get(name, ())) for name, ranges in scripts.items()}
+
+
 def property_ranges(str name):
-    known = properties()
-    kind, _, value = name.partition("=")
-    if kind in ("Script", "sc") and value:
-        return known.get(f"Script {value}")
-    if kind in ("General_Category", "gc") and value:
-        return known.get(f"Category={LONG_NAMES.get(value, value)}")
-    found = known.get(f"Category={LONG_NAMES.get(name, name)}")
-    return known.get(LONG_PROPERTIES.get(name, name)) if found is None and " " not in name else found
+    return properties().get(name)
 
 
 cdef dict foldings():
     """Map each character that does not fold to itself to its folded one."""
     cdef dict found = {}
-    for distance, runs in json.loads(FOLDING.read_text()).items():
+    for distance, runs in json.loads(FOLDING.read_text())["distances"].items():
         for run in runs.split():
             span, _, step = run.partition("/")
             low, _, high = span.partition("-")

@@ -246,6 +246,19 @@ cdef enum:
     LINES = 2
     ALL_DOTS = 4
 
+#: escapes of other dialects -> what they are, and what to write instead. Their meaning differs between dialects, or
+#: no pattern can express it: \\h is a hexadecimal digit in Ruby, \\Z in Python is the end of the text alone
+cdef dict FOREIGN_ESCAPES = {
+    "Z": ("an end of the text that may ignore a line break", "$"),
+    "h": ("horizontal white space", r"[\t\p{Zs}]"),
+    "H": ("anything but horizontal white space", r"[^\t\p{Zs}]"),
+    "R": ("a line break", r"(?:\r\n|[\n-\r\u0085\u2028\u2029])"),
+    "X": ("a character with its marks", r"\P{M}\p{M}*"),
+    "G": ("the end of the last match", "^"),
+    "K": ("a new beginning of the match", "a look-behind"),
+    "Q": ("quoted text", "a backslash before each sign"),
+}
+
 cdef dict FLAGS = {"i": ANY_CASE, "m": LINES, "s": ALL_DOTS}
 
 
@@ -354,6 +367,12 @@ cdef class PatternParser:
         message = f"pattern, position {self.at}: {what} can't be enforced"
         return UnsupportedSchema(self.pointer, "pattern", message)
 
+    cdef foreign(self, str what, str instead):
+        """Refuse syntax of another dialect by name."""
+        refusal = self.refuse(what)
+        message = f"{refusal.message}; ECMA-262 with the flag u does not have it, write {instead}"
+        return UnsupportedSchema(self.pointer, "pattern", message)
+
     cdef str peek(self, Py_ssize_t n=1):
         return self.text[self.at : self.at + n]
 
@@ -411,7 +430,9 @@ cdef class PatternParser:
             elif c.isalpha():
                 raise self.refuse(f"the flag {c}")
             elif self.at == start + 1 and c not in ":)-":
-                raise self.refuse("an atomic group" if c == ">" else f"a group that begins with (?{c}")
+                if c == ">":
+                    raise self.foreign("an atomic group", "(?:...)")
+                raise self.refuse(f"a group that begins with (?{c}")
             else:
                 raise self.error("a group needs flags after (?", 1)
         raise self.error("missing )")
@@ -445,7 +466,10 @@ cdef class PatternParser:
         low, high = bounds
         if high is not None and high < low:
             raise self.error("numbers out of order in {} quantifier")
-        self.take("?")
+        if not self.take("?") and self.take("+"):
+            if self.peek() and self.peek() in "*+?":
+                raise self.error("nothing to repeat")
+            raise self.foreign("a possessive quantifier", "it without the second +")
         if self.peek() and self.peek() in "*+?":
             raise self.error("nothing to repeat")
         return repeat(body, low, high)
@@ -464,7 +488,7 @@ cdef class PatternParser:
         low, comma, high = self.text[self.at + 1 : max(end, 0)].partition(",")
         if end < 0 or not (is_number(low) and (not high or is_number(high))):
             if end > 0 and comma and not low and is_number(high):
-                raise self.error("a quantifier {,n} has no meaning here; write {0,n}")
+                raise self.foreign("a quantifier {,n}", "{0,n}")
             return None
         if max(len(low), len(high)) > COUNT_DIGITS:
             raise self.error(f"a count of more than {COUNT_DIGITS} digits")
@@ -489,6 +513,8 @@ cdef class PatternParser:
                 sign = self.peek()
                 self.at += 1
                 return boundaries(self.cased(WORD))[sign]
+            if self.peek() and self.peek() in "Az":
+                return self.text_edge()
             return Chars(self.cased(self.escape(False)))
         if c in "*+?":
             raise self.error("nothing to repeat", 1)
@@ -498,6 +524,15 @@ cdef class PatternParser:
                 raise self.error("nothing to repeat")
             self.at += 1
         return Chars(self.cased(literal(c)))
+
+    cdef Tree text_edge(self):
+        """Read the A or z after a backslash. ECMA-262 has neither, but all dialects that do agree: \\A is the
+        beginning of the text, \\z its end, with the flag ``m``, too.
+        """
+        if self.is_next("z") and self.behind:
+            raise self.refuse(r"\z within look-behind")
+        self.at += 1
+        return START if self.text[self.at - 1] == "A" else END
 
     cdef tuple cased(self, tuple ranges):
         """Apply the flag ``i`` to a set."""
@@ -610,6 +645,9 @@ cdef class PatternParser:
                 return code
         if c == "u":
             return self.unicode_escape()
+        if c in FOREIGN_ESCAPES and (not in_class or c in "hH"):
+            what, instead = FOREIGN_ESCAPES[c]
+            raise self.foreign(f"\\{c} ({what})", instead)
         if c.isascii() and c.isalnum():
             raise self.error(f"unknown escape \\{c}")
         return ord(c)

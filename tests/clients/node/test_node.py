@@ -14,6 +14,11 @@ HERE = Path(__file__).parent
 #: where the packages are; Node looks for them beside the sources, so these are copied there
 PACKAGES = Path(os.environ.get("NODE_PACKAGES", HERE))
 SOURCES = sorted(HERE.glob("*.js"))
+TYPES = "zod.test.js"
+#: run against each gateway
+FILES = [path.name for path in SOURCES if ".test." in path.name and path.name != TYPES]
+#: what zod_schemas.js has printed
+ZOD = HERE.parents[1] / "engine/frontends/json_schema/zod_schemas.json"
 HEADINGS = (
     "OpenAI's client for Node",
     "AI SDK",
@@ -42,10 +47,23 @@ def _sources() -> None:
 
 
 @pytest.mark.usefixtures("_sources")
-@pytest.mark.parametrize("name", [path.name for path in SOURCES if ".test." in path.name])
+@pytest.mark.parametrize("name", FILES)
 def test_a_file(served: Served, name: str) -> None:
     thinks = "yes" if served.thinks else "no"
     node("--test", "--test-reporter=spec", name, SERVED_URL=served.url, SERVED_THINKS=thinks)
+
+
+@pytest.mark.usefixtures("_sources")
+@pytest.mark.parametrize("served", ["plain"], indirect=True)
+def test_the_types_of_zod(served: Served) -> None:
+    """Its schemas are those of answers, which no format of calls changes."""
+    node("--test", "--test-reporter=spec", TYPES, SERVED_URL=served.url)
+
+
+@pytest.mark.usefixtures("_sources")
+def test_the_engine_is_tested_with_the_schemas_of_the_installed_zod() -> None:
+    """Otherwise write them again, as ``zod_schemas.js`` says."""
+    assert node("zod_schemas.js") == ZOD.read_text()
 
 
 @pytest.mark.parametrize("served", ["hermes"], indirect=True)
