@@ -104,6 +104,37 @@ def tool_case(random: Random, tools: int = 4) -> ToolCase:
     return ToolCase("made", [(n, schema) for n, (schema, _) in made], [(name, value)])
 
 
+def regex(random: Random) -> str:
+    """Return a regular expression of words, classes and counts."""
+    some, number = random.sample(_WORDS, 4), random.randrange(1 << 30)
+    most = random.randrange(4, 60)
+    return (
+        rf"({some[0]}|{some[1]}{number})-[a-f\d]{{3,{most}}}(-[A-Za-z ]+)*\.({some[2]}|{some[3]})"
+    )
+
+
+def lark_grammar(random: Random) -> str:
+    """Return a grammar with recursion, terminals and ignored blanks."""
+    some, number = random.sample(_WORDS, 5), random.randrange(1 << 30)
+    return (
+        'start: item ("," item)*\n'
+        f'item: "{some[0]}{number}" "=" value | "{some[1]}" "(" item ")" | WORD\n'
+        f'value: NUMERAL | QUOTED | "[" value ("," value)* "]" | "{some[2]}"\n'
+        f"WORD: /{some[3]}[a-z]{{1,{random.randrange(3, 30)}}}/\n"
+        f'NUMERAL: /-?[0-9]+(\\.[0-9]+)?/\nQUOTED: /"[^"\\n]*"/\n%ignore / +/\n'
+    )
+
+
+def ebnf_grammar(random: Random) -> str:
+    """Return a grammar without terminals."""
+    some, number = random.sample(_WORDS, 4), random.randrange(1 << 30)
+    return (
+        'root ::= item ("," item)*\n'
+        f'item ::= "{some[0]}{number}=" value | "{some[1]}(" item ")" | [a-z]{{1,9}} "{some[2]}"\n'
+        f'value ::= [0-9]+ | "\\"" [^"\\n]* "\\"" | "[" value ("," value)* "]" | "{some[3]}"\n'
+    )
+
+
 def tool_cases(real: list[ToolCase], count: int, seed: int = 11) -> list[ToolCase]:
     """Return the distinct sets of ``real``, followed by generated ones if there are too few."""
     distinct = list({json.dumps(case.tools): case for case in real}.values())[:count]

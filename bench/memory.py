@@ -4,6 +4,8 @@
 its text (masks are computed when they are needed).
 ``churn``: compiles, decodes and drops distinct schemas, so that only the engine's caches remain,
 which must be bounded.
+``counted``: compiles distinct specs of one front end of ours, and compares the bytes that the
+engine counts for them, by which its caches are bounded, with the resident memory.
 
 Resident memory is read from /proc after a garbage collection. For ``held``, the C library first
 returns free memory to the system; otherwise grammars would use memory left over from the setup.
@@ -14,21 +16,37 @@ import ctypes
 import gc
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .data import SchemaCase, ToolCase
-from .engines import Engine
+from .engines import Engine, structural_tag
 from .formats import LLAMA
-from .made import schema_case
+from .made import ebnf_grammar, lark_grammar, regex, schema_case, tool_case
 from .measure import Result
 from .measure import schema_case as measure_schema
 from .report import markdown
 from .vocabularies import Loaded
 
 _CACHES, _FIGURES = ("token_mask", "automaton"), ("bytes", "evictions")
+_COUNTED = ("token_mask_bytes", "automaton_bytes", "fragment_bytes")
+#: front ends: the method of our compiler, and arguments that make a new spec
+FRONT_ENDS: dict[str, tuple[str, Callable[[Random], tuple[Any, ...]]]] = {
+    "JSON Schema": ("compile_json_schema", lambda random: (schema_case(random).schema,)),
+    "structural tags": (
+        "compile_structural_tag",
+        lambda random: (structural_tag(LLAMA, LLAMA.tags(tool_case(random))),),
+    ),
+    "regular expressions": ("compile_regex", lambda random: (regex(random),)),
+    "Lark": ("compile_grammar", lambda random: (lark_grammar(random), "lark")),
+    "EBNF": ("compile_grammar", lambda random: (ebnf_grammar(random), "ebnf")),
+}
+#: random tokens that each of their grammars accepts, with the masks before them
+STEPS = 24
 #: points of a curve
 POINTS = 10
 
@@ -102,6 +120,60 @@ def churn(engine: Any, loaded: Loaded, count: int, seed: int = 23) -> Iterator[P
         if k in marks:
             refused = k - total.counts["schemas taken"]
             yield Point(k, resident(), refused, engine.compiler.stats())
+
+
+class Counted(NamedTuple):
+    """Live grammars of a front end, what the engine counts for them, and the resident bytes."""
+
+    grammars: int
+    refused: int
+    counted: int
+    bytes: int
+
+
+def counted(
+    engine: Any, loaded: Loaded, front_end: str, count: int, seed: int = 29
+) -> Iterator[Counted]:
+    """Run a task of our engine. The first spec, which pays for one-time work, does not count."""
+    method, make = FRONT_ENDS[front_end]
+    random, kept, refused = Random(seed), [], 0
+    before = shared = 0
+    for k in range(count + 1):
+        try:
+            compiled = getattr(engine.compiler, method)(*make(random))
+            _wander(engine, engine.start(compiled), random)
+            kept.append(compiled)
+        except Exception:
+            refused += k > 0
+        if k == 0:
+            kept.clear()
+            before, shared = resident(trim=True), _shared(engine)
+    bytes_ = resident(trim=True) - before
+    sizes = sum(compiled.held_bytes() for compiled in kept)
+    yield Counted(len(kept), refused, sizes + _shared(engine) - shared, bytes_)
+
+
+def _shared(engine: Any) -> int:
+    stats = engine.compiler.stats()
+    return sum(stats[name] for name in _COUNTED)
+
+
+def _wander(engine: Any, state: Any, random: Random) -> None:
+    """Accept tokens at random out of their masks."""
+    for _ in range(STEPS):
+        engine.fill(state)
+        allowed = np.unpackbits(engine.mask.view(np.uint8), bitorder="little").nonzero()[0]
+        if not allowed.size or not engine.accept(state, int(random.choice(allowed))):
+            return
+
+
+def counted_table(found: dict[str, Counted]) -> str:
+    lines = [["front end", "live", "refused", "counted MB", "resident MB", "resident / counted"]]
+    for name, one in found.items():
+        sizes = [f"{size / 2**20:,.1f}" for size in (one.counted, one.bytes)]
+        ratio = f"{one.bytes / max(1, one.counted):.2f}"
+        lines.append([name, f"{one.grammars:,}", f"{one.refused:,}", *sizes, ratio])
+    return markdown(lines)
 
 
 def per_grammar(points: list[Point]) -> float:

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from adapters.formats import Format, FormatError, FormatPlan, InputFormat, Location, OutputSpec
-from engine import LimitExceeded, SpecError, WorkBudget, is_relaxable, with_namespace
+from engine import (
+    LimitExceeded,
+    SpecError,
+    WorkBudget,
+    attempts_of,
+    is_relaxable,
+    with_namespace,
+)
 
 from ..observability import Logger, Metrics, ShadowMetrics
 from .constraint_plan import ConstraintPlan
@@ -118,7 +125,8 @@ class Enforcement:
             ApiError: 400, the schema is strict, or removing keywords does not help.
         """
         if is_relaxable(error):
-            relax = partial(self.caches.relaxations.of, budget=budget)
+            attempts = attempts_of(self.caches.compiler.limits)
+            relax = partial(self.caches.relaxations.of, budget=budget, attempts=attempts)
             weaker, relaxed = relaxed_plan(plan, relax, extra_keys=self.backend.extra_keys)
             if relaxed:
                 return weaker, relaxed

@@ -79,6 +79,7 @@ cdef struct ByteNfaC:
 
 cdef void nfa_start(ByteNfaC* nfa, uint32_t limit) noexcept nogil
 cdef uint32_t nfa_state(ByteNfaC* nfa) noexcept nogil
+cdef void nfa_edge(ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t) noexcept nogil
 cdef void nfa_emit_counted(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil
 cdef void nfa_emit(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil
 cdef uint32_t short_escape(uint32_t c) noexcept nogil

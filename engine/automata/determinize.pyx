@@ -43,7 +43,7 @@ cdef void nfa_emit(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s
     if nfa.overflow or not ir.productive[number]:
         return
     if ir.rule_of_node[number] != NO_RULE and node.kind in (
-            REPEAT, CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT, OBJECT, BOUNDED):
+            REPEAT, CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT, OBJECT, BOUNDED, GRAPH):
         nfa_edge(nfa, s, REF_EDGE, ir.rule_of_node[number], 0, t)
     elif node.kind == EMPTY:
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)

@@ -1,9 +1,9 @@
 """The automata of rules: one small automaton per rule, built when something first visits it.
 
-Objects, strings without excluded names, and rules that only combine others or list literals are
-built state by state, as they are visited: most of what they spell out is never met. All others are
-built whole: subset construction, then minimisation. A rule whose deterministic form exceeds GROWTH
-times its edges stays nondeterministic, which rows support.
+Objects, strings without excluded names, large graphs of characters, and rules that only combine
+others or list literals are built state by state, as they are visited: most of what they spell out
+is never met. All others are built whole: subset construction, then minimisation. A rule whose
+deterministic form exceeds GROWTH times its edges stays nondeterministic, which rows support.
 
 `AutomatonCache` keeps automata by rule digest for all grammars of one compiler: rules that are
 built whole, refer to nothing and have no token edges (patterns, formats, numbers, string bodies,
@@ -20,16 +20,17 @@ LOOP             An edge into the state counts an iteration. A counted rule has 
                  have ended (the b of `(a+b+){0,9}`), it is counted as soon as it could end. Counted
                  free text and bounded patterns have a LOOP state for each boundary between
                  characters.
-UNBUILT          The state has no edges yet: `visit` makes them, from `lazy_dfas`, `objects` or
-                 `texts`, depending on the rule's kind.
+UNBUILT          The state has no edges yet: `visit` makes them, from `lazy_dfas`, `objects`, `texts`
+                 or `char_graphs`, depending on the rule's kind. States of graphs have their other
+                 flags already.
 like             The state has only the edges that differ from those of another one (json_objects).
 onward           The fewest iterations that a continuing text must still count: in a bounded
                  pattern, up to the nearest end.
 held             In a DISPATCH rule the number of last bytes that may belong to a pattern; in a
                  TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (if counts permit).
-                 I2 the numbering within a rule built whole depends on the rule's content alone, so
-                    `state - first[rule]` names the same state in every grammar with an equal rule.
+                 I2 `name` is the same in every grammar with an equal rule: the numbering within a
+                    rule that is built whole depends on its content alone.
                  I3 no byte edge leads into the start state of a plain rule from outside the rule.
                  I4 a cached automaton is immutable, shared by shared_ptr, and depends on the rule's
                     digest alone.
@@ -91,7 +92,8 @@ cdef struct StateC:
     uint32_t rule
     uint32_t held
     uint32_t onward         # 0: nothing more must be counted
-    # of an UNBUILT state: an index into `lazy_dfas`, `objects` or `texts`, and a number there
+    # of an UNBUILT state: an index into `lazy_dfas`, `objects`, `texts` or `char_graphs`, and a
+    # number there; of a graph of characters all states have them
     uint32_t lazy, position
     uint32_t like           # 0, or the state that takes the bytes without an edge here
     uint64_t live[4]
@@ -118,6 +120,30 @@ cdef struct NameTrieC:
     NamesC names
     WordTableC nodes          # visited nodes (NameNodeC)
     vector[uint32_t] states   # by node: its state in `Automata`, 0: none yet
+
+cdef enum:
+    NO_NAME = 0xFFFFFFFF
+
+cdef struct CharStepC:
+    # the automaton of one character; state 0 is the start, and references name its targets
+    vector[DfaStateC] dfa
+    vector[uint32_t] order                # the states, each after those that it leads to
+
+cdef struct CharGraphC:
+    bint counts                   # characters, in a register
+    # by state of the graph: its edges, from the first to that of the next state
+    vector[uint32_t] off
+    vector[uint32_t] classes, targets     # by edge: the node of its characters (NO_NAME: it leads to no end)
+    vector[uint8_t] finals                # by state of the graph
+    vector[uint32_t] nearest              # by state of the graph, if it counts: the characters up to an end
+    WordTableC sets                       # of states of the graph; the first ones have one member
+    vector[uint32_t] states               # by set: its state in `Automata`, 0: none yet
+    WordTableC keys                       # of steps: classes, and the numbers of their targets
+    vector[CharStepC] steps
+    size_t step_bytes
+    WordTableC within                     # edges of states within characters
+    vector[uint32_t] states_within        # by number there: its state in `Automata`
+    uint32_t hub                          # the state of the graph that most characters lead to
 
 cdef struct ObjectC:
     NamesC names
@@ -146,9 +172,11 @@ cdef class Automata:
     cdef vector[SymbolEdgeC] token_edges
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
-    cdef vector[uint8_t] tabled           # by rule: built whole and deterministic, so it has token masks
+    # by rule: deterministic over bytes, and built whole or a graph of characters; it has token masks
+    cdef vector[uint8_t] tabled
     # rules that are built state by state
     cdef vector[LazyDfaC] lazy_dfas
+    cdef vector[CharGraphC] char_graphs
     cdef vector[ObjectC] objects
     cdef vector[NameTrieC] texts             # TEXTS and TEXT_EXCEPT
     cdef size_t lazy_held                 # bytes of the above
@@ -173,6 +201,9 @@ cdef class Automata:
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
+    cdef bint is_char_graph(self, uint32_t rule) noexcept nogil
+    cdef uint32_t name(self, uint32_t state) noexcept nogil
+    cdef uint32_t hub_of_graph(self, uint32_t rule) noexcept nogil
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil
     cdef bint emit_rule(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil
     cdef bint build_whole(self, uint32_t rule, ByteNfaC* nfa, vector[DfaStateC]* dfa, BuildWorkC* work) noexcept nogil

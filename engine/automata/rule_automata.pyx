@@ -7,8 +7,8 @@ from libcpp.memory cimport make_shared
 
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport (
-    ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, PLAIN_RULE, TEXTS_RULE,
-    TEXT_EXCEPT_RULE, LoweredGrammar,
+    ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, GRAPH_EDGES, GRAPH_RULE, OBJECT_RULE,
+    PLAIN_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE, LoweredGrammar, RuleC,
 )
 from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
@@ -16,6 +16,7 @@ from ..native.pool cimport held_bytes, vector
 from ..native.reachability cimport group_by_state
 from ..native.resources cimport WorkBudget, spend_nogil
 from ..vocabulary.vocabulary cimport Vocabulary
+from .char_graphs cimport build_char_graph, char_graph_bytes, grow_char_graph, state_between
 from .determinize cimport (
     FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, BuildWorkC, ByteEdgeC, ByteNfaC,
     DfaStateC, SymbolEdgeC, copy_nfa, determinise, is_cancelled, lazy_dfa_bytes, lazy_dfa_is_tail,
@@ -186,16 +187,18 @@ cdef class Automata:
     cdef void visit(self, uint32_t state) noexcept nogil:
         """Make the state's edges if it has none yet. Moves the arrays: hold no pointer into them.
         """
-        cdef size_t before
+        cdef size_t before, edges
         cdef uint8_t kind
         cdef uint32_t lazy
         if self.states[state].flags & UNBUILT_STATE:
             kind, lazy = self.ir.rules[self.states[state].rule].kind, self.states[state].lazy
-            before = self.lazy_bytes(kind, lazy)
+            before, edges = self.lazy_bytes(kind, lazy), self.byte_edges.size()
             self.grow(state)
             if kind == PLAIN_RULE:
                 # all members of the subset, with those that lead on without a byte
                 self.work += EDGE_WORK * self.scratch.kept.size()
+            elif kind == BOUNDED_RULE or kind == GRAPH_RULE:
+                self.work += EDGE_WORK * (self.byte_edges.size() - edges)
             self.lazy_held += self.lazy_bytes(kind, lazy) - before
 
     cdef bint is_over(self, size_t edges) noexcept nogil:
@@ -210,6 +213,8 @@ cdef class Automata:
         """Return the bytes that a lazily built rule holds besides its states."""
         if kind == OBJECT_RULE:
             return object_bytes(&self.objects[number])
+        if kind == BOUNDED_RULE or kind == GRAPH_RULE:
+            return char_graph_bytes(&self.char_graphs[number])
         if kind == TEXTS_RULE or kind == TEXT_EXCEPT_RULE:
             return name_trie_bytes(&self.texts[number])
         return lazy_dfa_bytes(&self.lazy_dfas[number])
@@ -290,7 +295,31 @@ cdef class Automata:
             self.first[rule] = self.unbuilt(&self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
             self.lazy_held += object_bytes(&self.objects.back())
             return True
+        if self.is_char_graph(rule):
+            build_char_graph(self, rule)
+            self.lazy_held += char_graph_bytes(&self.char_graphs.back())
+            return True
         return self.build_of_nodes(rule)
+
+    cdef bint is_char_graph(self, uint32_t rule) noexcept nogil:
+        """Return whether a rule is a graph of characters that is built state by state."""
+        cdef RuleC* r = &self.ir.rules[rule]
+        return r.kind == GRAPH_RULE or (r.kind == BOUNDED_RULE and r.edges >= GRAPH_EDGES)
+
+    cdef uint32_t name(self, uint32_t state) noexcept nogil:
+        """Return the name of a tabled rule's state in token masks, NO_NAME if it has none."""
+        cdef StateC* s = &self.states[state]
+        if not self.is_char_graph(s.rule):
+            return state - self.first[s.rule]
+        # sets of more than one state are numbered in the order of visits
+        return s.position if s.position < self.char_graphs[s.lazy].finals.size() else NO_NAME
+
+    cdef uint32_t hub_of_graph(self, uint32_t rule) noexcept nogil:
+        """Return the state that most characters of a graph lead to."""
+        cdef uint32_t number = self.states[self.first[rule]].lazy, hub = self.char_graphs[number].hub
+        hub = state_between(self, rule, number, &hub, 1)
+        self.visit(hub)
+        return hub
 
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil:
         """Build a rule from its nodes, or take it from the cache."""
@@ -492,6 +521,9 @@ cdef class Automata:
         if self.ir.rules[rule].kind == TEXT_EXCEPT_RULE:
             grow_text_except(self, state)
             return
+        if self.is_char_graph(rule):
+            grow_char_graph(self, state)
+            return
         if self.ir.rules[rule].kind == OBJECT_RULE:
             object_state(&self.objects[lazy], position, &dfa_state)
             known = &self.objects[lazy].states
@@ -569,6 +601,7 @@ cdef class Automata:
             + held_bytes(self.token_edges) + held_bytes(self.empty_edges) + held_bytes(self.first)
             + held_bytes(self.tabled) + held_bytes(self.span) + held_bytes(self.begins)
             + held_bytes(self.lazy_dfas) + held_bytes(self.objects) + held_bytes(self.texts)
+            + held_bytes(self.char_graphs)
             + held_bytes(self.scratch.stamp) + self.lazy_held)
 
 

@@ -93,7 +93,7 @@ A fragment (``IrFragment``) is a piece of a grammar that can be put into other g
 of a pattern, a format or a bounded number. It has the nodes below one root, children first,
 numbered from 0, and a pool of its own. Without nodes it means what its builder defines.
 ``FragmentCache`` is a bounded LRU of fragments by the content they were built from. A compiler has one;
-a grammar of its own has its own.
+a grammar of its own has its own, and so have the attempts at a schema that is relaxed.
 
 Invariants   I1 children have smaller ids than their parents, except through REF.
              I2 equal content is the same id.
@@ -103,7 +103,8 @@ Invariants   I1 children have smaller ids than their parents, except through REF
              I5 a lowered grammar is sealed: no nodes can be added.
              I6 fragments have no references to rules, captures, dispatches or token sets. They are
                 immutable and shared between grammars and threads. A cached fragment costs a
-                grammar's budget as many steps as a new one.
+                grammar's budget as many steps as a new one; in a cache of attempts, a fragment that an
+                earlier attempt built or refused costs one step.
 Table        `table` finds a node by its content: open addressing, node + 1, 0 is free. `seal` frees
              it.
 Cost         adding a node: linear in its operands. Adding a fragment: linear in its nodes and
@@ -277,6 +278,8 @@ cdef class FragmentBuilder:
     cdef Grammar grammar          # which the fragment is for; pays for it
 
     cdef Grammar new_grammar(self)
+    # pointers of the keywords that the fragment is made of
+    cdef list places(self)
     cdef IrFragment make(self)
     cdef IrFragment run(self)     # make, and note its steps
 
@@ -287,12 +290,17 @@ cdef class FragmentCache:
     cdef object calls       # SingleFlight
     cdef Py_ssize_t held, most            # words
     cdef uint64_t hits, misses
+    cdef bint is_of_attempts
+    cdef dict refused       # of attempts, by key: limit, maximum, actual value, number of the place
 
     # the cached fragment, or None
     cdef IrFragment recall(self, tuple key)
     # the cached fragment, or a new one; two threads do not build the same one
     cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
+    # raises the refusal of an earlier attempt, at the builder's place
+    cdef int refuse_again(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder) except -1
+    cdef int note_refusal(self, tuple key, FragmentBuilder fragment_builder, error) except -1
     cdef int keep(self, tuple key, IrFragment fragment) except -1
 
 

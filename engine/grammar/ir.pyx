@@ -969,12 +969,22 @@ cdef class FragmentBuilder:
     cdef Grammar new_grammar(self):
         return Grammar(self.grammar.limits, self.grammar.budget, self.grammar.fragments)
 
+    cdef list places(self):
+        return []
+
     cdef IrFragment make(self):
         raise NotImplementedError
 
     cdef IrFragment run(self):
         cdef int64_t begun = spent(self.grammar.budget)
-        cdef IrFragment fragment = self.make()
+        cdef IrFragment fragment
+        try:
+            fragment = self.make()
+        except LimitExceeded as error:
+            if error.pointer or error.limit != "rule_edges":
+                raise
+            place = next(iter(self.places()), "")
+            raise LimitExceeded(error.limit, error.maximum, error.got, place) from None
         # a builder may leave out a part that is too large, but not for lack of budget
         spend(self.grammar.budget, 0)
         fragment.steps = spent(self.grammar.budget) - begun
@@ -982,8 +992,9 @@ cdef class FragmentBuilder:
 
 
 cdef class FragmentCache:
-    def __init__(self, Py_ssize_t max_bytes):
+    def __init__(self, Py_ssize_t max_bytes, *, bint is_of_attempts=False):
         """Create a cache of at most ``max_bytes``."""
+        self.is_of_attempts, self.refused = is_of_attempts, {}
         self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, max_bytes // 4
         self.hits = self.misses = 0
         self.calls = SingleFlight()
@@ -1005,9 +1016,27 @@ cdef class FragmentCache:
         cdef IrFragment fragment = self.recall(key)
         cdef int64_t begun = spent(grammar.budget)
         if fragment is None:
+            self.refuse_again(grammar, key, fragment_builder)
             fragment = self.make(grammar, key, fragment_builder)
+        elif self.is_of_attempts:
+            spend(grammar.budget, 1)
+            return fragment
         spend(grammar.budget, max(0, fragment.steps - (spent(grammar.budget) - begun)))
         return fragment
+
+    cdef int refuse_again(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder) except -1:
+        known = self.refused.get(key)
+        if known is None:
+            return 0
+        spend(grammar.budget, 1)
+        limit, maximum, got, number = known
+        raise LimitExceeded(limit, maximum, got, fragment_builder.places()[number])
+
+    cdef int note_refusal(self, tuple key, FragmentBuilder fragment_builder, error) except -1:
+        cdef list places = fragment_builder.places()
+        if self.is_of_attempts and error.limit != "compile_steps" and error.pointer in places:
+            self.refused[key] = error.limit, error.maximum, error.got, places.index(error.pointer)
+        return 0
 
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
         cdef IrFragment fragment = None
@@ -1019,6 +1048,9 @@ cdef class FragmentCache:
                 fragment = fragment_builder.run()
                 self.keep(key, fragment)
             is_made = True
+        except LimitExceeded as error:
+            self.note_refusal(key, fragment_builder, error)
+            raise
         finally:
             self.calls.end(key, mine, is_made=is_made)
         return fragment

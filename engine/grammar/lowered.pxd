@@ -26,8 +26,8 @@ Representation   nodes and pool belong to the sealed grammar. The operands of no
 
                  rules[r] has the node of rule r and the kind of its automaton. After the grammar's
                  rules come rules of their own for each CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT,
-                 BOUNDED and counted REPEAT, each OBJECT that is not all of a rule, and each arm
-                 that is no REF.
+                 BOUNDED and counted REPEAT, each large GRAPH of characters, each OBJECT that is not
+                 all of a rule, and each arm that is no REF.
 Facts            nullable[i]: node i matches the empty word. productive[i]: it matches any word.
 Invariants       I1 as in ir.pxd; nodes, pool and rules never change after loading. Token sets may
                     be added while automata are built.
@@ -35,7 +35,7 @@ Invariants       I1 as in ir.pxd; nodes, pool and rules never change after loadi
 Not here         automata (rule_automata), identities (rule_digest).
 """
 
-from libc.stdint cimport uint32_t, uint8_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
@@ -58,9 +58,15 @@ cdef enum:
     BOUNDED_RULE = 5
     TEXTS_RULE = 6
     ANCHORED_RULE = 7         # an anchored DISPATCH
+    GRAPH_RULE = 8            # a large GRAPH of characters
 
 cdef enum:
     WIDE_CHARS = 64           # a larger class matches most of a vocabulary
+
+cdef enum:
+    # Estimated edges from which on a GRAPH of characters is large, so that its automaton is built
+    # state by state. A smaller one takes less than a millisecond as a whole.
+    GRAPH_EDGES = 1 << 13
 
 cdef struct RuleC:
     uint32_t node             # the body of a PLAIN_RULE, else the node itself
@@ -118,7 +124,8 @@ cdef class LoweredGrammar:
     cdef readonly list labels
     cdef readonly uint32_t root
     cdef readonly uint32_t own_rules      # rules[0 .. own_rules - 1] are the grammar's
-    cdef readonly uint32_t largest_rule   # estimated edges of the largest rule's automaton
+    cdef uint32_t largest_rule            # estimated edges of the largest rule's automaton
+    cdef uint32_t largest_at              # that rule
     cdef object grammar                   # keeps nodes, pool and sets alive
     cdef Vocabulary vocabulary
     cdef NodeC* nodes
@@ -147,10 +154,14 @@ cdef class LoweredGrammar:
     cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE
     cdef void weigh_rules(self) noexcept nogil
+    cdef uint32_t graph_weight(self, uint32_t i) noexcept nogil
+    cdef bint is_large_graph(self, uint32_t i) noexcept nogil
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t width(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
+    # raises LimitExceeded: ``rule_edges``, at the largest rule's place in a schema, if it has one
+    cpdef int check_edges(self, uint64_t most) except -1
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil
     cdef uint32_t add_tokens(self, const uint32_t* bounds, uint32_t n, bint others) noexcept nogil
     cdef uint32_t intern_tokens(self, vector[uint32_t]* bounds) noexcept nogil

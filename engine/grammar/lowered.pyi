@@ -5,7 +5,7 @@ class LoweredGrammar:
     labels: list[str]
     root: int
     own_rules: int
-    largest_rule: int
     def __init__(
-        self, grammar: Grammar, vocabulary: Vocabulary, *, count_registers: bool = True
+        self, grammar: Grammar, vocabulary: Vocabulary | None, *, count_registers: bool = True
     ) -> None: ...
+    def check_edges(self, most: int) -> None: ...

@@ -16,7 +16,7 @@ from .ir cimport (
     TOKENS_EXCEPT, Grammar, first_member, push_ranges,
 )
 
-from ..errors import SpecError
+from ..errors import LimitExceeded, SpecError
 
 # A repetition with fewer unrolled edges is unrolled; a larger one is counted in a register. A few
 # edges cost less than registers.
@@ -66,6 +66,8 @@ cdef class LoweredGrammar:
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
             elif self.nodes[i].kind == BOUNDED and count_registers:
                 self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
+            elif self.nodes[i].kind == GRAPH and self.is_large_graph(i):
+                self.rule_of_node[i] = self.made_rule(i, GRAPH_RULE)
             self.weights[i] = self.weight(i)
             self.widths[i] = self.width(i)
         self.weigh_rules()
@@ -86,11 +88,18 @@ cdef class LoweredGrammar:
         """Estimate the edges of each rule's automaton, and find the largest."""
         cdef RuleC* rule
         cdef uint32_t k
-        self.largest_rule = 0
+        self.largest_rule = self.largest_at = 0
         for k in range(<uint32_t>self.rules.size()):
             rule = &self.rules[k]
-            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
+            if rule.kind == PLAIN_RULE and self.nodes[rule.node].kind == GRAPH and (
+                    self.rule_of_node[rule.node] != NO_RULE):
+                rule.kind = GRAPH_RULE
+            if rule.kind == COUNTED_RULE:
                 rule.edges = self.weights[self.nodes[rule.node].a]
+            elif rule.kind == BOUNDED_RULE:
+                rule.edges = self.graph_weight(self.nodes[rule.node].a)
+            elif rule.kind == GRAPH_RULE:
+                rule.edges = self.graph_weight(rule.node)
             elif rule.kind == PLAIN_RULE:
                 rule.edges = self.weights[rule.node]
             elif rule.kind == DISPATCH_RULE or rule.kind == ANCHORED_RULE:
@@ -98,7 +107,38 @@ cdef class LoweredGrammar:
             else:
                 rule.edges = self.nodes[rule.node].n
                 continue
-            self.largest_rule = max(self.largest_rule, rule.edges)
+            if rule.edges > self.largest_rule:
+                self.largest_rule, self.largest_at = rule.edges, k
+
+    cpdef int check_edges(self, uint64_t most) except -1:
+        cdef Grammar grammar = self.grammar
+        cdef str place = ""
+        if self.largest_rule <= most:
+            return 0
+        if self.largest_at < self.own_rules and not isinstance(grammar.names[self.largest_at], str):
+            place = str(grammar.names[self.largest_at])
+        raise LimitExceeded("rule_edges", most, self.largest_rule, "" if place == "/" else place)
+
+    cdef uint32_t graph_weight(self, uint32_t i) noexcept nogil:
+        """Estimate the edges of a GRAPH, even if it is a rule of its own."""
+        cdef unsigned long long total = 0
+        cdef uint32_t k
+        for k in range(self.nodes[i].n // 3):
+            total += self.weights[self.pool[self.nodes[i].off + 3 * k + 1]]
+        return <uint32_t>min(total, <unsigned long long>1 << 30)
+
+    cdef bint is_large_graph(self, uint32_t i) noexcept nogil:
+        """Return whether a GRAPH has only characters, all as written or all as in JSON, and many edges."""
+        cdef uint32_t k, kind, first = 0
+        if self.graph_weight(i) < GRAPH_EDGES:
+            return False
+        for k in range(self.nodes[i].n // 3):
+            kind = self.nodes[self.pool[self.nodes[i].off + 3 * k + 1]].kind
+            first = kind if k == 0 else first
+            # a backslash as written begins the spelling of another character
+            if kind != first or (kind != CHARS and kind != JSON_CHARS):
+                return False
+        return True
 
     cdef size_t bytes_held(self) noexcept nogil:
         """Return the bytes held, without the grammar."""
@@ -287,10 +327,12 @@ cdef class LoweredGrammar:
         elif node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
                 widest = max(widest, self.widths[self.pool[node.off + k]])
-        elif node.kind == GRAPH:
+        elif node.kind == GRAPH or node.kind == BOUNDED:
+            # a large graph has a rule of its own, but without registers its copies are written out
+            node = &self.nodes[node.a] if node.kind == BOUNDED else node
             for k in range(node.n // 3):
                 widest = max(widest, self.widths[self.pool[node.off + 3 * k + 1]])
-        elif node.kind == REPEAT or node.kind == BOUNDED:
+        elif node.kind == REPEAT:
             return self.widths[node.a]
         return widest
 
@@ -316,11 +358,10 @@ cdef class LoweredGrammar:
             for k in range(node.n):
                 total += self.weights[self.pool[node.off + k]]
         elif node.kind == REPEAT or node.kind == BOUNDED:
-            total = self.weights[node.a] * <unsigned long long>(
-                max(node.b, 1) if node.c == NO_MAXIMUM else max(node.c, 1))
+            total = self.graph_weight(node.a) if node.kind == BOUNDED else self.weights[node.a]
+            total *= max(node.b, 1) if node.c == NO_MAXIMUM else max(node.c, 1)
         elif node.kind == GRAPH:
-            for k in range(node.n // 3):
-                total += self.weights[self.pool[node.off + 3 * k + 1]]
+            return self.graph_weight(i)
         else:
             return 4
         return <uint32_t>min(total, <unsigned long long>1 << 30)

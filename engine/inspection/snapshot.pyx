@@ -14,7 +14,7 @@ from ..automata.rule_automata cimport Automata, StateC
 from ..earley.rows cimport CONFIGURATION, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport (
-    ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE,
+    ANCHORED_RULE, BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, GRAPH_RULE, OBJECT_RULE, TEXTS_RULE, TEXT_EXCEPT_RULE,
     LoweredGrammar, RuleC, TokenSetC, iterations, tokens,
 )
 from ..masks.row_masks cimport MaskC, RowMasks
@@ -32,7 +32,7 @@ from . import values
 
 cdef tuple CLASSES = ("", "below minimum", "plenty")
 cdef dict KINDS = {
-    COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object", TEXTS_RULE: "texts",
+    COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", GRAPH_RULE: "graph", OBJECT_RULE: "object", TEXTS_RULE: "texts",
     DISPATCH_RULE: "free text", TEXT_EXCEPT_RULE: "other text", ANCHORED_RULE: "begins"}
 cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_TEXT: "text"}
 
@@ -82,6 +82,10 @@ cdef class _Copy:
             self.lazy_starts.push_back(automata.lazy_dfas[k].states[0])
         for k in range(<uint32_t>automata.objects.size()):
             self.lazy_starts.push_back(automata.objects[k].states[0])
+        for k in range(<uint32_t>automata.texts.size()):
+            self.lazy_starts.push_back(automata.texts[k].states[0])
+        for k in range(<uint32_t>automata.char_graphs.size()):
+            self.lazy_starts.push_back(automata.char_graphs[k].states[0])
         self.rows, self.items, self.configurations = arena.rows, arena.items, arena.configurations
         self.register_sets = arena.register_sets
         self.byte_memo, self.token_memo, self.end_memo = arena.byte_memo, arena.token_memo, arena.end_memo
@@ -118,12 +122,10 @@ cdef class _Copy:
             automaton = "nondeterministic"
             if self.first[k] == 0:
                 automaton = "unvisited"
-            elif rule.kind == TEXT_EXCEPT_RULE:
+            elif self.first[k] in starts:
                 automaton = "lazy"
             elif self.tabled[k]:
                 automaton = "tabled"
-            elif self.first[k] in starts:
-                automaton = "lazy"
             out.append(values.Rule(
                 k, names[k], KINDS.get(rule.kind, "plain"), automaton, self.first[k], rule.minimum,
                 None if rule.maximum == NO_MAXIMUM else rule.maximum))

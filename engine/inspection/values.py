@@ -40,7 +40,17 @@ class Rule(NamedTuple):
 
     number: int
     name: str
-    kind: Literal["plain", "counted", "bounded", "object", "texts", "free text", "other text"]
+    kind: Literal[
+        "plain",
+        "counted",
+        "bounded",
+        "graph",
+        "object",
+        "texts",
+        "free text",
+        "begins",
+        "other text",
+    ]
     #: not visited; built state by state; complete and deterministic; complete and nondeterministic
     automaton: Literal["unvisited", "lazy", "tabled", "nondeterministic"]
     start: int  #: the start state, 0 while unvisited

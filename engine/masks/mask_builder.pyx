@@ -186,6 +186,8 @@ cdef extern from *:
 
 # A walk by difference stops after this many nodes: the two states have little in common.
 cdef uint32_t DIFFERING_NODES = 1 << 14
+# Fewer ids are sorted as they are.
+cdef uint32_t FEW_IDS = 256
 # In `safe_offs`: the rule has too many states.
 cdef uint32_t TOO_LARGE = 0xFFFFFFFE
 # letters, and characters of several bytes
@@ -254,34 +256,37 @@ cdef class MaskBuilder:
                 out.exit_counts.push_back(self.counts[d])
 
     cdef void walk(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
-        """Take all tokens and remove those that the automaton rejects."""
+        """Take all tokens and remove those that the automaton rejects. Below a node, list the others."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint64_t* below = self.vocabulary.classes_below.data()
         cdef uint8_t* phases = self.vocabulary.phases.data()
         cdef uint32_t* tables_at = self.tables_at.data()
-        cdef uint32_t* words
         cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
+        # the first token that is not yet taken or rejected, by its place in `order`
+        cdef uint32_t place = nodes[top + 1].first
         cdef WalkStateC* walk_state
         cdef SafeClassesC* safe
-        set_below(self.vocabulary, top, out)
-        words = out.words.data()
+        if top == 0:
+            set_below(self.vocabulary, top, out)
         tables_at[top_depth] = self.table(self.walk_state(state))
         while node < end:
             self.visited += 1
             depth = nodes[node].depth
             number = self.tables[256 * tables_at[depth - 1] + nodes[node].byte]
             if number == 0:
-                clear_ids(words, order + nodes[node].first, order + nodes[nodes[node].end].first)
+                reject(out, order, &place, nodes[node].first, nodes[nodes[node].end].first)
                 self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
+            if nodes[node].end == node + 1:
+                node += 1
+                continue
             walk_state = &self.walk_states[number]
             if walk_state.triggers:
-                if nodes[node].end > node + 1:
-                    clear_ids(words, order + nodes[node + 1].first, order + nodes[nodes[node].end].first)
-                    out.triggers.push_back(node)
-                    self.leave(node, top_depth, out)
+                reject(out, order, &place, nodes[node + 1].first, nodes[nodes[node].end].first)
+                out.triggers.push_back(node)
+                self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
             safe = &walk_state.safe if walk_state.knows_safe else self.safety(number)
@@ -291,6 +296,9 @@ cdef class MaskBuilder:
             self.enter(node, depth, walk_state)
             tables_at[depth] = walk_state.table or self.table(number)
             node += 1
+        if top:
+            out.ids.insert(out.ids.end(), order + place, order + nodes[end].first)
+            sort_ids(out, self.vocabulary)
 
     cdef void walk_by_need(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
         """Add the tokens that the automaton follows, with their needs."""
@@ -299,9 +307,8 @@ cdef class MaskBuilder:
         cdef uint64_t* below = self.vocabulary.classes_below.data()
         cdef uint32_t node = top + 1, end = nodes[top].end, depth, number, k, need
         cdef uint32_t top_depth = nodes[top].depth
-        cdef WalkStateC walk_state
+        cdef WalkStateC* walk_state
         self.needs.clear()
-        out.words.assign(self.vocabulary.words, 0)
         self.tables_at[top_depth] = self.table(self.walk_state(state))
         self.counts[top_depth] = 0
         while node < end:
@@ -312,7 +319,7 @@ cdef class MaskBuilder:
                 self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
-            walk_state = self.walk_states[number]
+            walk_state = &self.walk_states[number]
             self.counts[depth] = self.counts[depth - 1] + walk_state.loops
             need = self.counts[depth] + walk_state.remaining
             for k in range(nodes[node].first, nodes[node + 1].first):
@@ -325,14 +332,13 @@ cdef class MaskBuilder:
                 node = nodes[node].end
                 continue
             if nodes[node].end > node + 1:
-                if not below[node] & ~self.stays(number):
+                if not below[node] & ~(walk_state.stays if walk_state.knows_stays else self.stays(number)):
                     self.take_below(node, need, walk_state.loops, out)
                     node = nodes[node].end
                     continue
-                self.enter(node, depth, &walk_state)
+                self.enter(node, depth, walk_state)
                 self.tables_at[depth] = walk_state.table or self.table(number)
             node += 1
-        set_bits(out.words.data(), out.ids.data(), out.ids.size())
 
     cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TokenMaskC* out) noexcept nogil:
         """Add all tokens below a node; every byte needs ``loops`` more iterations."""
@@ -357,6 +363,11 @@ cdef class MaskBuilder:
         if found != MISSING:
             return found
         found = 0
+        if self.automata.is_char_graph(rule):
+            found = self.automata.hub_of_graph(rule)
+            found = found if self.width(found) >= HUB_BYTES else 0
+            map_put(&self.hubs, rule + 1, found)
+            return found
         s = first
         while s < self.automata.states.size() and self.automata.states[s].rule == rule:
             state = &self.automata.states[s]
@@ -512,6 +523,7 @@ cdef class MaskBuilder:
         cdef uint32_t k, b, target, made = self.walk_states[walk_state].table
         if made or walk_state == 0:
             return made
+        self.automata.visit(self.walk_states[walk_state].state)
         made = <uint32_t>self.tables.size() // 256
         self.walk_states[walk_state].table = made
         self.tables.resize(self.tables.size() + 256, 0)
@@ -545,6 +557,9 @@ cdef class MaskBuilder:
         cdef vector[SafeClassesC] sets
         if self.automata.ir.rules[rule].kind == DISPATCH_RULE:
             return safe_loop(self.automata, state)
+        if self.automata.is_char_graph(rule):
+            self.automata.visit(state)
+            return safe_loop(self.automata, state)
         if off == MISSING:
             safe_states(self.automata, rule, &sets)
             off = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE
@@ -557,6 +572,7 @@ cdef class MaskBuilder:
     cdef uint64_t stays(self, uint32_t walk_state) noexcept nogil:
         """Return the classes that lead back to the state, computed on first use."""
         if not self.walk_states[walk_state].knows_stays:
+            self.automata.visit(self.walk_states[walk_state].state)
             self.walk_states[walk_state].stays = safe_loop(self.automata, self.walk_states[walk_state].state).classes
             self.walk_states[walk_state].knows_stays = True
         return self.walk_states[walk_state].stays
@@ -578,9 +594,30 @@ cdef class MaskBuilder:
             sorted_ids[ends[self.needs[k]]] = out.ids[k]
             ends[self.needs[k]] += 1
         out.ids.swap(sorted_ids)
-        if out.ids.size() < self.vocabulary.words:
-            out.words.clear()
-            out.words.shrink_to_fit()
+        if out.ids.size() >= self.vocabulary.words:
+            out.words.assign(self.vocabulary.words, 0)
+            set_bits(out.words.data(), out.ids.data(), out.ids.size())
+
+
+cdef inline void reject(
+    TokenMaskC* out, const uint32_t* order, uint32_t* place, uint32_t first, uint32_t end
+) noexcept nogil:
+    """Reject the tokens with places from ``first`` on. Of the root they are bits; else those before are listed."""
+    if out.words.size():
+        clear_ids(out.words.data(), order + first, order + end)
+    else:
+        out.ids.insert(out.ids.end(), order + place[0], order + first)
+        place[0] = end
+
+
+cdef void sort_ids(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
+    """Sort the listed ids; many become a bitset on the way."""
+    if out.ids.size() < FEW_IDS:
+        sort(out.ids.begin(), out.ids.end())
+        return
+    out.words.assign(vocabulary.words, 0)
+    set_bits(out.words.data(), out.ids.data(), out.ids.size())
+    out.ids.clear()
 
 
 cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexcept nogil:

@@ -6,7 +6,7 @@ from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
 from ..automata.determinize cimport FINAL_STATE
-from ..automata.rule_automata cimport NO_ERROR, StateC
+from ..automata.rule_automata cimport NO_ERROR, NO_NAME, StateC
 from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, TokenSetC
@@ -204,6 +204,9 @@ cdef extern from *:
 # Larger subtrees of the token trie are processed item by item. For smaller ones a walk over rows
 # costs less than looking up token masks.
 cdef uint32_t LARGE = 64
+
+# A walk by difference copies a bitset, which takes as long as visiting some hundred nodes.
+cdef uint32_t HUB_NODES = 1024
 
 # Token edges with fewer ids in a range list them; others set bits.
 cdef uint32_t SHORT_RANGE = 64
@@ -516,10 +519,10 @@ cdef class RowMasks:
         if number != MISSING:
             return number
         digest.high = digest.low = 0
-        if self.table is not None:
+        entry.key.state, entry.key.node = self.arena.automata.name(state), node
+        if self.table is not None and entry.key.state != NO_NAME:
             digest = self.digests.rule(rule)
         entry.key.high, entry.key.low = digest.high, digest.low
-        entry.key.state, entry.key.node = state - self.arena.automata.first[rule], node
         if is_none(digest):
             return MISSING
         entry.token_mask = self.table.find(entry.key)
@@ -553,7 +556,8 @@ cdef class RowMasks:
         if node == 0 and state == self.arena.automata.first[rule] and kind == DISPATCH_RULE:
             token_mask = self.plain_text()
             return free_text_mask(self.arena.automata, state, self.vocabulary, token_mask.get())
-        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.builder.is_mostly_safe(state):
+        if (not filtered and self.vocabulary.nodes[node].end - node > HUB_NODES
+                and not self.builder.is_mostly_safe(state)):
             hub = self.builder.hub(rule)
         if hub and hub != state and self.builder.width(state) >= HUB_BYTES:
             token_mask = self.builder.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
@@ -937,17 +941,26 @@ cdef class RowMasks:
     ) noexcept nogil:
         """Append tokens in which a pattern completes; rows follow their bytes from ``top`` on."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint8_t* text
-        cdef uint32_t k, node, at
+        cdef const uint8_t* text
+        cdef const uint8_t* last
+        cdef uint32_t depth = nodes[top].depth, same = depth, n, node
+        cdef vector[uint32_t] path
+        if token_mask.triggers.size() == 0:
+            return
+        path.assign(self.vocabulary.max_token_bytes + 1, DEAD)
+        path[depth] = configuration
+        last = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[top].first]]
         for node in token_mask.triggers:
-            at = configuration
             text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[node].first]]
-            for k in range(nodes[top].depth, nodes[node].depth):
-                at = self.arena.step(at, text[k])
-                if at == DEAD:
-                    break
-            if at != DEAD:
-                self.add_subtree(at, node, ids)
+            n = nodes[node].depth
+            # triggers ascend, so most of a path is that of the one before
+            same = common(last, text, depth, min(same, n))
+            while same < n:
+                path[same + 1] = self.arena.step(path[same], text[same]) if path[same] != DEAD else DEAD
+                same += 1
+            last = text
+            if path[n] != DEAD:
+                self.add_subtree(path[n], node, ids)
 
     # -- token edges and walks over rows -----------------------------------------------------------
     cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil:

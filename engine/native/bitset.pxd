@@ -51,9 +51,11 @@ cdef inline bint has_many_bits(vector[uint32_t]* words, uint32_t many) noexcept 
     """Return whether at least ``many`` bits are set."""
     cdef uint32_t word, found = 0
     for word in words[0]:
-        found += __builtin_popcount(word)
-        if found >= many:
-            return True
+        # many sets are mostly empty, and a count can be a call
+        if word:
+            found += __builtin_popcount(word)
+            if found >= many:
+                return True
     return False
 
 

@@ -111,9 +111,8 @@ cdef class Compiled:
         self.ir = LoweredGrammar.__new__(LoweredGrammar)
         self.ir.load(grammar, vocabulary, features.count_registers)
         check_stops(grammar, self.ir, vocabulary.stop_token_ids)
-        if self.ir.largest_rule > limits.rule_edges:
-            # before anything is allocated for it
-            raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)
+        # before anything is allocated for its rules
+        self.ir.check_edges(limits.rule_edges)
         self.table = table
         self.automata_table = automata_table
         self.detours = detours_of(vocabulary) if avoid_detours else None

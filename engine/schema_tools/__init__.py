@@ -7,7 +7,15 @@ relax     removal of all unenforceable keywords
 report    the report on a schema, and which of its keywords constrain
 """
 
-from .relax import MAX_ROUNDS, Relaxation, Relaxations, Relaxed, is_relaxable, relax
+from .relax import (
+    MAX_ROUNDS,
+    Relaxation,
+    Relaxations,
+    Relaxed,
+    attempts_of,
+    is_relaxable,
+    relax,
+)
 from .report import Report, check_json_schema
 
 __all__ = [
@@ -16,6 +24,7 @@ __all__ = [
     "Relaxations",
     "Relaxed",
     "Report",
+    "attempts_of",
     "check_json_schema",
     "is_relaxable",
     "relax",

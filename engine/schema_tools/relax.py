@@ -6,8 +6,9 @@
     relaxation.places       the removed keywords, with locations and reasons
     relaxation.error        the remaining refusal; None: there is none
 
-Relaxed are ``UnsupportedSchema``, and limits that one keyword exceeds (``LIMITS_OF_KEYWORDS``). A
-schema that is invalid, unsatisfiable or beyond another limit stays refused.
+Relaxed are ``UnsupportedSchema``, and limits that one keyword or place exceeds
+(``LIMITS_OF_PLACES``). A schema that is invalid, unsatisfiable or beyond another limit, such as
+``compile_steps``, stays refused.
 
 A style of arguments (structural_tag.tag_styles) refuses more than JSON does. A value of an enum
 that the style cannot write is left out alone, so that the others stay enforced. Of a const, or the
@@ -15,8 +16,9 @@ last value of an enum, the type and the beginning that can be written stay enfor
 
 ``Relaxations`` caches results, because clients send their schemas with every request.
 
-Cost     one run of the front end per removed keyword, without automata, charged to the request's
-         budget.
+Cost     one run of the front end per removed keyword, without automata of rules, charged to the
+         request's budget. Patterns and numbers are built and charged once for all these runs, and
+         so are those that exceed a limit: ten of zod's host names took all steps of a request.
 Not here the removal of one keyword (weaken).
 """
 
@@ -33,13 +35,14 @@ from ..frontends.json_schema.arguments import build_arguments
 from ..frontends.structural_tag.style_reader import style_of
 from ..frontends.structural_tag.tag_styles import Style
 from ..grammar.ir import FragmentCache, Grammar, Node
+from ..grammar.lowered import LoweredGrammar
 from ..json_pointer import Path, path_of, pointer_of
 from ..limits import Limits
 from ..native.resources import WorkBudget
 from ..sharing.grammar_cache import again
 from ..sharing.spec_hash import SpecHash
 from .document import count_values, value_at
-from .keywords import CONSTRAINTS, KNOWN
+from .keywords import CONSTRAINTS, KNOWN, OF_LIST
 from .weaken import Weakening
 
 #: refusals of one schema that are relaxed; real schemas have fewer than ten, and each costs a run
@@ -50,9 +53,9 @@ MAX_ROUNDS = 64
 MAX_VALUES = 2_000_000
 #: the style of schemas whose values are JSON text
 JSON = "json"
-#: limits on the work for one keyword, at which the error points
-LIMITS_OF_KEYWORDS = frozenset(
-    ("pattern_states", "pattern_chars", "repetitions", "enum_values", "value_checks")
+#: limits on the work for one keyword, or for all of one place, at which the error points
+LIMITS_OF_PLACES = frozenset(
+    ("pattern_states", "pattern_chars", "enum_values", "value_checks", "rule_edges")
 )
 #: characters of a constant's beginning that stay enforced
 MAX_BEGINNING = 200
@@ -111,6 +114,7 @@ def relax(
     style: str | Style = JSON,
     most: int = MAX_ROUNDS,
     budget: WorkBudget | None = None,
+    attempts: FragmentCache | None = None,
 ) -> Relaxation:
     """Remove unenforceable keywords, as far as the schema only becomes weaker.
 
@@ -120,13 +124,14 @@ def relax(
         style: of the arguments that the schema describes, or its name; JSON: of any value.
         most: maximum number of relaxed refusals; fewer for large schemas, see ``MAX_VALUES``.
         budget: the request's budget; None: a new one.
+        attempts: of the request, see ``attempts_of``; None: new ones.
 
     Raises:
         Cancelled: the budget was cancelled.
     """
     places: list[Relaxed] = []
     budget = WorkBudget(limits) if budget is None else budget
-    fragments = FragmentCache((limits or Limits()).fragment_bytes)
+    fragments = attempts_of(limits or Limits()) if attempts is None else attempts
     error = refusal(schema, limits, extra_keys, budget, fragments, style=style)
     if not is_relaxable(error):
         return Relaxation(schema, (), error)
@@ -144,7 +149,8 @@ def relax(
                 weakening.narrow(constant.path[:-1], constant.kept)
         if taken is None:
             break
-        places += (Relaxed(place, refused, keyword, reason_of(error)) for place in taken)
+        named = keyword or path_of(taken[0])[-1]
+        places += (Relaxed(place, refused, named, reason_of(error)) for place in taken)
         error = refusal(
             weakening.schema, limits, extra_keys, budget, fragments, style=style, weighed=values
         )
@@ -154,20 +160,23 @@ def relax(
 def is_relaxable(error: Exception | None) -> bool:
     """Whether removing a keyword repairs the refusal."""
     return isinstance(error, UnsupportedSchema) or (
-        isinstance(error, LimitExceeded)
-        and error.limit in LIMITS_OF_KEYWORDS
-        and keyword_of(error) in CONSTRAINTS
+        isinstance(error, LimitExceeded) and error.limit in LIMITS_OF_PLACES and error.pointer != ""
     )
 
 
+def attempts_of(limits: Limits) -> FragmentCache:
+    """Return a new cache for all attempts at the schemas of one request."""
+    return FragmentCache(limits.fragment_bytes, is_of_attempts=True)
+
+
 def keyword_of(error: Any) -> str:
-    """Return the keyword that a relaxable error refuses; "": there is none."""
+    """Return the keyword that a relaxable error refuses; "": all of a place."""
     if isinstance(error, UnsupportedSchema):
         return error.keyword
-    steps = path_of(error.pointer)
-    if len(steps) > 1 and steps[-2] == "patternProperties":
-        return "patternProperties"
-    return steps[-1] if steps else ""
+    *above, last = path_of(error.pointer)
+    if above and (above[-1] == "patternProperties" or (last.isdecimal() and above[-1] in OF_LIST)):
+        return above[-1]
+    return last if last in CONSTRAINTS else ""
 
 
 def reason_of(error: Any) -> str:
@@ -229,6 +238,7 @@ class Relaxations:
         style: str | Style = JSON,
         most: int = MAX_ROUNDS,
         budget: WorkBudget,
+        attempts: FragmentCache | None = None,
     ) -> Relaxation:
         """Return ``relax(schema, ...)``; the schema must be JSON."""
         try:
@@ -251,7 +261,7 @@ class Relaxations:
             return Relaxation(schema, (), again(error))
         made = relax(
             schema, limits=self._limits, extra_keys=extra_keys, style=style, most=most,
-            budget=budget,
+            budget=budget, attempts=attempts,
         )  # fmt: skip
         end = made.error
         is_steps = isinstance(end, LimitExceeded) and end.limit == "compile_steps"
@@ -306,9 +316,13 @@ def refusal(
     try:
         budget.spend(weighed)
         if style == JSON:
-            build_json_schema(grammar, schema, extra_keys=extra_keys)
+            node = build_json_schema(grammar, schema, extra_keys=extra_keys)
         else:
-            build_arguments(grammar, schema, style=style_of(style), marks=BytesOnly(), label="")
+            node = build_arguments(
+                grammar, schema, style=style_of(style), marks=BytesOnly(), label=""
+            )
+        grammar.root = grammar.rule("root", node)
+        LoweredGrammar(grammar, None).check_edges(grammar.limits.rule_edges)
     except (SpecError, LimitExceeded) as error:
         # the traceback would keep the schema alive as long as the relaxation is cached
         return again(error)

@@ -106,6 +106,7 @@ class Weakening:
                 schema's. Where the keyword is not there, it was met through schemas applied in
                 place, and is looked for in these; where it isn't there either, the first of the
                 applicators is taken out, and where there is none, all but the schema's type.
+            keyword: its name; "": all of the schema at the pointer.
 
         Returns:
             The places that were changed, as pointers into the schema that was given. None: nothing
@@ -164,7 +165,7 @@ class Weakening:
             return {steps[-1].place} if steps else set()
         if rest and rest[0] in schema:
             keyword = rest[0]
-        elif keyword not in schema and steps and keyword in steps[-1].keyword:
+        elif keyword and keyword not in schema and steps and keyword in steps[-1].keyword:
             return {steps[-1].place}  # patternProperties, reported at a name or a pattern in it
         if keyword in ("$id", "id") and keyword in schema:
             # an inner base prevents the resolution of the references below it

@@ -29,7 +29,10 @@ cdef class ContinuationCounter:
     cdef uint32_t outside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t spaced(self, uint32_t configuration, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil
     cdef uint32_t count_after(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil
+    cdef uint32_t must_be_escaped(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t after_escape(self, uint32_t configuration, uint32_t character) noexcept nogil
+    cdef uint32_t numbered(self, uint32_t escape) noexcept nogil
+    cdef uint32_t lettered(self, uint32_t escape, uint32_t character) noexcept nogil
     cdef uint32_t inside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t escaped(self, ValuePositionC* position, const Cursor* used, uint32_t want) noexcept nogil
     cdef uint32_t longer(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil

@@ -311,12 +311,23 @@ cdef class ContinuationCounter:
             if values + n - k >= want:
                 return values + n - k
             values = sum_of(values, self.count(children[k], depth, STRING, left_of(want, values + n - k - 1)))
-        # characters that must be escaped
-        if self.go(configuration, BACKSLASH) == DEAD:
-            return values
+        return sum_of(values, self.must_be_escaped(configuration, depth, left_of(want, values)))
+
+    cdef uint32_t must_be_escaped(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
+        """Count the values that go on with a character that must be escaped. Listed strings have few of these,
+        and many states.
+        """
+        cdef uint32_t escape = self.go(configuration, BACKSLASH) & CONFIGURATION if want else DEAD
+        cdef uint32_t number = self.numbered(escape), tens = DEAD, values = 0, k, next_
+        if escape == DEAD:
+            return 0
         for k in range(BACKSLASH + 1):
+            if k & 15 == 0:
+                tens = self.go(number, HEX[k >> 4]) & CONFIGURATION if number != DEAD else DEAD
             if values < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
-                next_ = self.after_escape(configuration, k)
+                next_ = self.go(tens, HEX[k & 15]) & CONFIGURATION if tens != DEAD else DEAD
+                if next_ == DEAD:
+                    next_ = self.lettered(escape, k)
                 values = sum_of(values, self.count(next_, depth, STRING, left_of(want, values)))
         return values
 
@@ -324,17 +335,24 @@ cdef class ContinuationCounter:
         """Return the configuration after a character that must be escaped: by its number or, where
         a text has one spelling only, by its letter.
         """
-        cdef uint32_t target = configuration, k
-        cdef const char* number = b"\\u00"
-        configuration = self.go(configuration, BACKSLASH) & CONFIGURATION
-        for k in range(4):
-            target = self.go(target, number[k]) & CONFIGURATION
+        cdef uint32_t escape = self.go(configuration, BACKSLASH) & CONFIGURATION, target = self.numbered(escape)
         target = self.go(self.go(target, HEX[character >> 4]) & CONFIGURATION, HEX[character & 15]) & CONFIGURATION
-        if target != DEAD:
-            return target
+        return target if target != DEAD else self.lettered(escape, character)
+
+    cdef uint32_t numbered(self, uint32_t escape) noexcept nogil:
+        """Return the configuration after ``u00``."""
+        cdef uint32_t k
+        cdef const char* number = b"u00"
+        for k in range(3):
+            escape = self.go(escape, number[k]) & CONFIGURATION
+        return escape
+
+    cdef uint32_t lettered(self, uint32_t escape, uint32_t character) noexcept nogil:
+        """Return the configuration after the letter of a character's short escape."""
+        cdef uint32_t k
         for k in range(7):
             if SHORT_OF[k] == character:
-                return self.go(configuration, SHORT[k]) & CONFIGURATION
+                return self.go(escape, SHORT[k]) & CONFIGURATION
         return DEAD
 
     cdef uint32_t escaped(self, ValuePositionC* position, const Cursor* used, uint32_t want) noexcept nogil:

@@ -45,6 +45,11 @@ def _object(
 
 
 STRING, INTEGER, NUMBER, BOOLEAN = ({"type": t} for t in ("string", "integer", "number", "boolean"))
+#: the pattern of zod's z.hostname(), with smaller counts: some paths write them out
+HOST = (
+    r"^(?=.{1,20}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,6}[a-zA-Z0-9])?"
+    r"(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,6}[0-9a-zA-Z])?)*\.?$"
+)
 TREE = {
     "$defs": {"node": _object({"value": INTEGER, "next": {"$ref": "#/$defs/node"}}, ["value"])},
     "$ref": "#/$defs/node",
@@ -124,9 +129,30 @@ SCHEMAS = [
     _schema("pattern-words", {"type": "string", "pattern": "^[a-z]+( [a-z]+){0,3}$", "maxLength": 30}, "the quick brown fox", "a" * 30),
     _schema("pattern-open-length", {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$", "minLength": 8}, "abcd-efgh", "abcdefghij-kl"),
     _schema("pattern-even-length", {"type": "string", "pattern": "^(ab|é)+(cd)?$", "minLength": 3, "maxLength": 6}, "ababab", "abcd", "ééé"),
+    # graphs of characters that are built state by state
+    _schema("graph-key", {"type": "object", "patternProperties": {r"^[/.\w-]{1,200}$": INTEGER}, "additionalProperties": False}, {"a": 1, "/b.c-d": 2}),
+    _schema("graph-keys", {"type": "object", "properties": {"é": STRING}, "patternProperties": {"^[a-z]{1,120}(é|漢)?$": {"type": "null"}}}, {"é": "x", "abé": None, "A": 1}),
+    _schema("graph-text", {"type": "string", "pattern": r"^([a-d]\.){0,90}é?$", "minLength": 3}, "a.b.", "a.a.é"),
+    _schema("graph-length", {"type": "string", "pattern": r"^(\w+[.-])*[A-Zé😀]{2,90}$", "minLength": 4, "maxLength": 100}, "ab.CD", "a-b.éé😀"),
+    _schema("graph-search", {"type": "string", "pattern": "ab.{8}c", "maxLength": 80}, "ab" + "x" * 8 + "c"),
     _schema("format-length", {"type": "string", "format": "email", "minLength": 6, "maxLength": 20}, "ab@cd.ef", "abcdef@ghijkl.mnopqr"),
     _schema("format-uri-length", {"type": "string", "format": "uri", "maxLength": 24}, "https://example.com/a?b#c"[:24], "a:"),
     _schema("pattern-length-search", {"type": "string", "pattern": "zz", "maxLength": 5}, "azzb"),
+    # look-ahead that counts the text, and an optional end of it
+    _schema("pattern-host", {"type": "string", "pattern": HOST}, "a", "a-b.de", "xn--a.com."),
+    _schema("pattern-host-format", {"type": "string", "format": "hostname", "pattern": HOST, "minLength": 3, "maxLength": 12}, "a-b.de", "a.b.c.d.e.f"),
+    _schema("pattern-short-host", {"type": "string", "pattern": r"^(?=.{1,9}\.?$)[a-z]{1,4}(?:\.[a-z]{1,4})*\.?$"}, "a", "abcd.efgh", "abcd.efgh.", "a."),
+    _schema("pattern-two-ends", {"type": "string", "pattern": r"^(?=.{2,5}!?\??$)[aé!?]*$"}, "aé", "aéaéa!?", "!?"),
+    _schema("pattern-two-hosts", {"allOf": [{"pattern": HOST}, {"pattern": r"^a(?=.{1,6}\.?$)[a-z.]*$"}], "type": "string"}, "ab.c", "abcdef.", "aabc.de"),
+    _schema("pattern-no-host", {"type": "string", "not": {"pattern": HOST}}, "a..b", "", "é"),
+    _schema("pattern-no-short-host", {"type": "string", "not": {"pattern": r"^(?=.{1,3}\.?$)[a-z.]*$"}, "maxLength": 9}, "abcd", "abc..", "A"),
+    _schema("keys-hosts", {"type": "object", "patternProperties": {HOST: INTEGER}, "additionalProperties": STRING}, {"a.de": 1, "-": "x"}),
+    _schema("keys-are-hosts", {"type": "object", "propertyNames": {"pattern": HOST}, "additionalProperties": INTEGER}, {"a.de": 1, "b.": 2}),
+    # a count that a length makes unnecessary
+    _schema("pattern-counts-and-length", {"type": "string", "pattern": "^[a-zé]{1,300}-(?:ab?){1,200}$", "maxLength": 9}, "é-ab", "abc-aaba"),
+    _schema("pattern-emoji", {"type": "string", "pattern": r"^(?=[\s\S]*[\p{Extended_Pictographic}\p{Regional_Indicator}\u20E3])[\p{Extended_Pictographic}\p{Emoji_Component}]+$"}, "😀", "1️⃣", "🇳🇴👍🏽"),
+    _schema("pattern-properties", {"type": "string", "pattern": r"\A\p{XIDS}\p{scx=Deva}*\P{Script_Extensions=Latin}\z"}, "aक।1", "é漢"),
+    _schema("format-uuid4", {"type": "string", "format": "uuid4"}, "0191a3c4-5b6d-4abc-9def-0123456789ab"),
     *[
         _schema(f"enum-{n}", {"enum": values}, *values)
         for n, values in enumerate(
@@ -180,6 +206,7 @@ SCHEMAS += [
     Case("schema-guidance-compact", "json_schema", {**TREE, "x-guidance": {"whitespace_flexible": False}}, ('{"value":1,"next":{"value":2}}',)),
     _schema("integer-multiple", {"type": "integer", "multipleOf": 7, "minimum": -50}, -49, 0, 700),
     _schema("number-multiple", {"type": "number", "multipleOf": 0.25, "maximum": 9}, -0.25, 8.75),
+    _schema("integer-multiple-large", {"type": "integer", "multipleOf": 86_400, "not": {"multipleOf": 604_800}}, -86_400, 172_800),
     _schema("enum-large-numbers", {"enum": [1e22, 1e23, -1.5e-7, 10**20]}, 1e22, 1e23, -1.5e-7, 10**20),
     _schema("one-of", {"oneOf": [{"type": "integer", "multipleOf": 2}, {"type": "number", "minimum": 5}]}, -4, 5.5, 7),
 ]  # fmt: skip

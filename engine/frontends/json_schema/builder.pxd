@@ -56,8 +56,11 @@ cdef class Builder:
     cdef result(self, uint32_t node, str pointer)
     cdef bint is_narrower(self)
     cdef int abandon(self) except -1
-    cdef str contradiction(self, Location where)
+    cdef contradiction(self, Location where)
     cdef Location impossible_part(self, Location where)
+    cdef bint is_impossible(self, tuple place) except -1
+    cdef Location impossible_member(self, Location where)
+    cdef impossible_key(self, Location where)
     cdef int define_declared(self) except -1
     # prepare for the values of a rule, declared at this depth
     cdef int enter(self, int depth) except -1

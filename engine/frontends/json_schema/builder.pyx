@@ -19,7 +19,7 @@ from .json_text cimport (
 from .values.numbers cimport any_number, build_number
 from .values.objects cimport build_object
 from .reader cimport new_reader
-from .intersection cimport intersect_numbers
+from .intersection cimport intersect_numbers, place_of
 from .schema_types cimport (
     ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Location, Numbers, Objects,
     SchemaType, location_at, constraint_text, new_numbers, root_place,
@@ -50,6 +50,11 @@ cdef list required_parts(schema):
     if schema.get("minItems") and isinstance(schema.get("items"), (dict, bool)):
         parts.append(("items", None, schema["items"]))
     return parts
+
+
+cdef bint has_member(schema, name) except -1:
+    members = schema.get("properties") if isinstance(schema, dict) else None
+    return isinstance(members, dict) and name in members
 
 
 def build_json_schema(grammar, schema, *, str pointer="", **options):
@@ -246,7 +251,7 @@ cdef class Builder:
         self.define_declared()
         doubtful = self.reader.followed or self.failed
         if node == self.text.fail or (doubtful and not is_productive(self.text.grammar, node)):
-            raise SpecError("nothing can satisfy this schema", self.contradiction(self.root))
+            raise self.contradiction(self.root)
         self.release_names()
         self.text.document = None
         return node
@@ -266,30 +271,76 @@ cdef class Builder:
                 grammar.set_rule(rule, self.text.fail)
         return self.release_names()
 
-    cdef str contradiction(self, Location where):
-        """Return the pointer of the innermost required part that has no value."""
+    cdef contradiction(self, Location where):
+        """Return the error that names the innermost required part that has no value."""
         cdef Location inner = where
+        cdef str message = "nothing can satisfy this schema"
         cdef int _k
         for _k in range(self.reader.limits.spec_depth):
             inner = self.impossible_part(self.reader.target(where))
             if inner is None:
                 break
             where = inner
-        return where.pointer()
+        if inner is None:
+            inner = self.impossible_member(self.reader.target(where))
+            key = None if inner is not None else self.impossible_key(self.reader.target(where))
+            if key is not None:
+                message += f": no value is allowed under the required key {key!r}"
+            where = where if inner is None else inner
+        return SpecError(message, where.pointer())
 
     cdef Location impossible_part(self, Location where):
         """Return a required part without values; None: there is none."""
         cdef Location part
-        cdef uint32_t node
         for keyword, key, schema in required_parts(where.schema):
             part = location_at(schema, where, keyword, key)
-            try:
-                node = self.one_place(part, 0)
-                self.define_declared()
-            except (SpecError, LimitExceeded):
-                continue
-            if node == self.text.fail or not is_productive(self.text.grammar, node):
+            if self.is_impossible((part,)):
                 return part
+        return None
+
+    cdef bint is_impossible(self, tuple place) except -1:
+        """Whether a place is seen to have no value."""
+        cdef uint32_t node
+        try:
+            node = self.one_place(<Location>place[0], 0) if len(place) == 1 else self.place(place)
+            self.define_declared()
+        except (SpecError, LimitExceeded):
+            return False
+        return node == self.text.fail or not is_productive(self.text.grammar, node)
+
+    cdef Location impossible_member(self, Location where):
+        """Return a required member whose schemas, in this one and its ``allOf``, exclude each other."""
+        cdef list parts = [where], required = []
+        cdef Location part
+        parts += [
+            self.reader.target(location_at(each, where, keyword, key))
+            for keyword, key, each in required_parts(where.schema) if keyword == "allOf"]
+        for part in parts:
+            if isinstance(part.schema, dict) and isinstance((<dict>part.schema).get("required"), list):
+                required += [name for name in (<dict>part.schema)["required"] if isinstance(name, str)]
+        for name in once(required):
+            place = tuple([
+                location_at((<dict>part.schema)["properties"][name], part, "properties", name)
+                for part in parts if has_member(part.schema, name)])
+            if len(place) > 1 and self.is_impossible(place):
+                return <Location>place[-1]
+        return None
+
+    cdef impossible_key(self, Location where):
+        """Return a required key under which no value is allowed; None: there is none."""
+        cdef Objects objects
+        cdef tuple place, alternatives
+        try:
+            alternatives = self.reader.read_target(where)
+        except (SpecError, LimitExceeded):
+            return None
+        if len(alternatives) != 1 or (<SchemaType>alternatives[0]).objects is None:
+            return None
+        objects = (<SchemaType>alternatives[0]).objects
+        for key in objects.required:
+            place = place_of(objects, key, self.reader)
+            if place and self.is_impossible(place):
+                return key
         return None
 
     cdef int define_declared(self) except -1:

@@ -84,8 +84,9 @@ cdef class Evaluator:
     cdef bint closes_objects    # those that list members, without a keyword about others
     cdef bint has_closed        # whether an object was closed
     cdef dict _trees            # by pattern: its tree, and the steps spent on it
-    cdef dict _automata         # by pattern: its automaton, and the steps spent on it
-    cdef set _paid              # patterns whose steps are charged, here or in the current fragment
+    cdef dict _lengths          # by pattern and greatest length: its trees by length, and the steps spent on them
+    cdef dict _automata         # by pattern, or key of such a tree: the automaton, and the steps spent on it
+    cdef set _paid              # keys whose steps are charged, here or in the current fragment
     cdef dict _classes          # by class of keys: whether it is empty (objects)
     # by the identity of a tuple of values, which must stay alive: the identities of the values
     cdef dict _listed
@@ -105,10 +106,13 @@ cdef class Evaluator:
     cdef bint counts(self, Arrays arrays, list value) except -1
     cdef bint members(self, Objects objects, dict value) except -1
     cdef bint keys(self, Objects objects, dict value) except -1
+    cdef bint has_match(self, ConstraintText pattern, str text) except -1
     cdef pattern(self, ConstraintText constraint_text)
+    cdef list automata_by_length(self, ConstraintText constraint_text, longest)
+    cdef list trees_by_length(self, ConstraintText constraint_text, longest)
     cdef format(self, ConstraintText constraint_text, bint short)
     cdef Tree tree(self, str pattern, ConstraintText constraint_text)
-    cdef automaton(self, str pattern, ConstraintText constraint_text)
+    cdef automaton(self, key, Tree tree, ConstraintText constraint_text)
     cdef bint are_exclusive(self, list groups) except -1
     cdef TextClasses text_classes(self, list groups)
     cdef bint disjoint(self, SchemaType a, SchemaType b, int distance) except -1

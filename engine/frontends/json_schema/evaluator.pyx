@@ -26,11 +26,13 @@ from fractions import Fraction
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..regex.char_automaton import Bound, memberships
-from ..regex.front_end import search_automaton
+from ..regex.front_end import by_length, search_automaton, within
 from ..regex.regex_syntax import parse
 from . import formats
 
 cdef frozenset NONE_BARRED = frozenset()
+# only patterns with such a group have several automata by length
+cdef str LOOK_AHEAD = "(?="
 # smaller integers never exceed a bound on digits
 cdef long SAFE = 1 << 53
 
@@ -461,7 +463,8 @@ class CircularReference(SpecError):
 cdef class Evaluator:
     def __cinit__(self):
         self.checks = self.depth = 0
-        self._trees, self._automata, self._classes, self._listed, self._paid = {}, {}, {}, {}, set()
+        self._trees, self._automata, self._lengths, self._paid = {}, {}, {}, set()
+        self._classes, self._listed = {}, {}
 
     cdef tuple alternatives_at(self, tuple place):
         raise NotImplementedError
@@ -561,10 +564,10 @@ cdef class Evaluator:
             <Py_ssize_t>len(strings.patterns) + <Py_ssize_t>len(strings.without)
             + <Py_ssize_t>len(strings.formats)))
         for each in strings.patterns:
-            if not self.pattern(each).accepts(value):
+            if not self.has_match(each, value):
                 return False
         for each in strings.without:
-            if self.pattern(each).accepts(value):
+            if self.has_match(each, value):
                 return False
         for each in strings.formats:
             if len(value) > formats.MAX_LENGTHS.get(each.text, len(value)):
@@ -575,7 +578,15 @@ cdef class Evaluator:
 
     cdef bint matches(self, ConstraintText pattern, str text) except -1:
         spend(self.budget, 1 + (<Py_ssize_t>len(text) >> 6))
-        return self.pattern(pattern).accepts(text)
+        return self.has_match(pattern, text)
+
+    cdef bint has_match(self, ConstraintText pattern, str text) except -1:
+        if LOOK_AHEAD not in pattern.text:
+            return self.pattern(pattern).accepts(text)
+        for automaton, least, most in self.automata_by_length(pattern, None):
+            if least <= len(text) and (most is None or len(text) <= most) and automaton.accepts(text):
+                return True
+        return False
 
     cdef bint array(self, Arrays arrays, list value) except -1:
         cdef Py_ssize_t number
@@ -623,11 +634,42 @@ cdef class Evaluator:
 
     cdef pattern(self, ConstraintText constraint_text):
         """Return the automaton of a searched pattern. Raises as ``regex.build_search``."""
-        return self.automaton(constraint_text.text, constraint_text)
+        return self.automaton(constraint_text.text, None, constraint_text)
+
+    cdef list automata_by_length(self, ConstraintText constraint_text, longest):
+        """Return automata of a searched pattern with bounds on the length, as (automaton, least, most); a text that
+        matches has one of them. ``longest``: the characters that texts have at most; None: any number.
+        """
+        if LOOK_AHEAD not in constraint_text.text and (longest is None or "{" not in constraint_text.text):
+            return [(self.pattern(constraint_text), 0, None)]
+        return [
+            (self.automaton(key, part, constraint_text), least, most)
+            for key, part, least, most in self.trees_by_length(constraint_text, longest)
+        ]
+
+    cdef list trees_by_length(self, ConstraintText constraint_text, longest):
+        """Return trees of a searched pattern with bounds on the length, as (key, tree, least, most)."""
+        cdef str pattern = constraint_text.text
+        cdef int64_t begun = spent(self.budget)
+        cdef tuple asked = (pattern, longest)
+        cdef Py_ssize_t number
+        known = self._lengths.get(asked)
+        if known is None:
+            tree, ways = self.tree(pattern, constraint_text), []
+            spend(self.budget, len(pattern))
+            for number, (part, least, most) in enumerate(
+                    by_length(tree if longest is None else within(tree, longest))):
+                ways.append((pattern if part is tree else (pattern, longest, number), part, least, most))
+            known = self._lengths[asked] = ways, spent(self.budget) - begun
+        elif asked not in self._paid:
+            spend(self.budget, known[1])
+        self._paid.add(asked)
+        return known[0]
 
     cdef format(self, ConstraintText constraint_text, bint short):
         """Return the automaton of a format, or of its short form."""
-        return self.automaton((formats.SHORT if short else formats.PATTERNS)[constraint_text.text], constraint_text)
+        return self.automaton(
+            (formats.SHORT if short else formats.PATTERNS)[constraint_text.text], None, constraint_text)
 
     cdef Tree tree(self, str pattern, ConstraintText constraint_text):
         """Return the parsed pattern. Raises as ``regex_syntax.parse``."""
@@ -641,16 +683,19 @@ cdef class Evaluator:
             spend(self.budget, parsed[1])
         return parsed[0]
 
-    cdef automaton(self, str pattern, ConstraintText constraint_text):
+    cdef automaton(self, key, Tree tree, ConstraintText constraint_text):
+        """Return an automaton by its key; ``tree`` None: the key is the pattern."""
         cdef int64_t begun = spent(self.budget)
-        known = self._automata.get(pattern)
+        known = self._automata.get(key)
         if known is None:
             bound = Bound(self.limits.pattern_states, constraint_text.pointer(), self.budget)
-            found = search_automaton(self.tree(pattern, constraint_text), bound).minimal(bound)
-            known = self._automata[pattern] = found, spent(self.budget) - begun
-        elif pattern not in self._paid:
+            if tree is None:
+                tree = self.tree(key, constraint_text)
+            found = search_automaton(tree, bound).minimal(bound)
+            known = self._automata[key] = found, spent(self.budget) - begun
+        elif key not in self._paid:
             spend(self.budget, known[1])
-        self._paid.add(pattern)
+        self._paid.add(key)
         return known[0]
 
     # -- differences ------------------------------------------------------------------------------
@@ -696,7 +741,12 @@ cdef class Evaluator:
             return None
         # the classes and the budget bound the work
         bound = Bound(LLONG_MAX, "", self.budget)
-        automata = [self.pattern(each_pattern) for each_pattern in patterns.values()]
+        try:
+            automata = [self.pattern(each_pattern) for each_pattern in patterns.values()]
+        except LimitExceeded as error:
+            if error.limit != "pattern_states":
+                raise
+            return None
         found = memberships(automata, bound, min(CLASSES, CLASS_WORDS // <Py_ssize_t>len(automata)))
         if found is None:
             return None

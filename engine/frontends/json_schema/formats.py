@@ -1,6 +1,7 @@
 r"""``format`` as regular expressions over the decoded value.
 
-All formats of the standard are asserted. Unknown ones are annotations, or refused on request. No
+All formats of the standard are asserted, and pydantic's names for UUIDs of one version (``uuid4``).
+Unknown ones are annotations, or refused on request. No
 text is accepted that the RFC's grammar or ``jsonschema``'s checker refuses: if they differ, the
 narrower reading applies, and some formats are narrower than both:
 
@@ -22,7 +23,7 @@ regex             the common part of ECMA-262 and Python, with groups to a depth
 Sources   RFC 3339 (dates, times, durations), RFC 5321 sections 4.1.2 (Mailbox) and 4.5.3.1 (its
           lengths; a path of 256 has two brackets), RFC 6531 section 3.3 (its international form),
           RFC 1123 section 2.1 (hosts), RFC 5890 to 5892 (IDNA), RFC 3986 and 3987 (URIs and IRIs),
-          RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 4122 (UUIDs), ECMA-262 section 22.2.1
+          RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 9562 (UUIDs), ECMA-262 section 22.2.1
           (regex).
 """
 
@@ -173,6 +174,9 @@ def _regular_expressions() -> str:
     return rf"(?:{terms}|\((?:\?:)?{nested}\){quantifier}|{looks})*"
 
 
+#: versions of UUIDs that are formats of their own
+UUID_VERSIONS = (1, 3, 4, 5, 6, 7, 8)
+
 #: format -> pattern of the whole value
 PATTERNS = {
     "date": _DATE,
@@ -182,6 +186,10 @@ PATTERNS = {
     "ipv4": _IPV4,
     "ipv6": _IPV6,
     "uuid": f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}",
+    **{
+        f"uuid{n}": f"{_HEX}{{8}}-{_HEX}{{4}}-{n}{_HEX}{{3}}-[89ABab]{_HEX}{{3}}-{_HEX}{{12}}"
+        for n in UUID_VERSIONS
+    },
     "email": f"{_MAILBOX}|{_ADDRESS})",
     "idn-email": f"{_IDN_MAILBOX}|{_ADDRESS})",
     "hostname": rf"{_HOST_LABEL}(?:\.{_HOST_LABEL})*",
@@ -219,7 +227,9 @@ WIDE = {
     # no date alone
     "date-time": "^[^]{4}-[^]{2}-[^]{2}[^]",
     "duration": "P",
-    "uuid": "^[^]{8}-[^]{4}-[^]{4}-[^]{4}-",
+    **dict.fromkeys(
+        ("uuid", *(f"uuid{n}" for n in UUID_VERSIONS)), "^[^]{8}-[^]{4}-[^]{4}-[^]{4}-"
+    ),
     "email": "@",
     "idn-email": "@",
     "hostname": r"^[^\u0000-,/:-@\[-`{-\u007f]+$",

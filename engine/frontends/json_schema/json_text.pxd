@@ -133,6 +133,7 @@ cdef str spelled(str text)
 
 # the texts of constraints, which are cache keys
 cdef tuple named_texts(tuple of)
+cdef list pointers_of(tuple constraints)
 # drops repetitions
 cdef list once(list texts)
 # Adds alternatives for the values of an enum or const: strings in any spelling, objects in the order of their

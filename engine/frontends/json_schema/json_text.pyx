@@ -297,6 +297,11 @@ cdef tuple named_texts(tuple of):
     return tuple([each.text for each in of])
 
 
+cdef list pointers_of(tuple constraints):
+    cdef ConstraintText each
+    return [each.pointer() for each in constraints]
+
+
 # -- graphs ------------------------------------------------------------------------------------------
 
 cdef GraphBuilder new_graph(JsonText text, start):

@@ -157,6 +157,7 @@ def test_no_tokens_end_the_reading_and_no_byte_is_lost(wire: str, ids: list[int]
 TURNS = {
     "functionary_v32": ">>>",
     "muse": "<|start|>assistant",
+    "beam": "<|start|>assistant",
 }
 #: where history shows a call in another order than answers do
 CALLS = {"harmony": '<|channel|>commentary to=functions.f<|message|>{"a": 1}<|call|>'}

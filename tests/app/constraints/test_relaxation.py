@@ -19,12 +19,10 @@ AWAY = {"$ref": "https://example.org/schema"}
 END = "<|im_end|>"
 
 
-#: the pattern of zod's z.hostname(), and seconds in whole days
-HOSTNAME = (
-    r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-    r"(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$"
-)
-EACH_DAY = {"type": "integer", "multipleOf": 86400}
+#: hosts of at most 253 characters, or of fewer with a hyphen at the end: no register counts both
+LONG = r"^(?=.{1,253}$|.{1,99}-$)(?:[a-z](?:[a-z-]{0,61}[0-9])?\.)+[a-z]{2,63}$"
+#: a step of too many remainders
+LARGE_STEP = {"type": "number", "multipleOf": 1234.567891}
 SWITCH = closed(on={"type": "boolean", **AWAY})
 PLACE = "tools/0/function/parameters#/properties/on/$ref"
 
@@ -63,7 +61,7 @@ RELAXED: dict[str, tuple[dict[str, Any], str]] = {
     "REGRESSION a pattern and a step beyond a limit": (
         {
             "tools": [
-                tool("f", closed(a={"type": "string", "pattern": HOSTNAME}, b=EACH_DAY)),
+                tool("f", closed(a={"type": "string", "pattern": LONG}, b=LARGE_STEP)),
                 tool("g", LIGHT),
             ]
         },
@@ -191,26 +189,50 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a required key that is not allowed": ({**closed(a={}), "required": ["b"]}, ""),
     "endless recursion": (closed(a={"$ref": "#"}), "/properties/a"),
+    "no multiple between bounds": (
+        closed(a={"type": "integer", "multipleOf": 60, "minimum": 1, "maximum": 59}),
+        "/properties/a",
+    ),
+    "schemas that exclude each other": (
+        {
+            "type": "object",
+            "allOf": [closed(a={"type": "string"}), {"properties": {"a": {"type": "null"}}}],
+        },
+        "/allOf/1/properties/a",
+    ),
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("case", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
-async def test_a_contradictory_tool_is_refused_with_its_property(case: tuple[dict[str, Any], str]):
+async def test_a_contradictory_tool_is_refused_with_its_property(
+    case: tuple[dict[str, Any], str], strict: bool
+):
     """REGRESSION: the error named no property. A tool that nothing satisfies cannot be called, so
     it is not left out silently.
     """
     schema, place = case
     with pytest.raises(ApiError) as caught:
-        await Service(script(f"a{END}")).complete(tools=[tool("f", LIGHT), tool("g", schema)])
+        await Service(script(f"a{END}"), strict_profile="extended").complete(
+            tools=[tool("f", LIGHT), tool("g", schema, **({"strict": True} if strict else {}))]
+        )
     at = f"at {place}: " if place else ""
-    assert caught.value.message.endswith(f"{at}nothing can satisfy this schema.")
+    assert f": {at}nothing can satisfy this schema" in caught.value.message
     assert (caught.value.status, caught.value.param) == (400, "tools[1].function.parameters")
+
+
+async def test_a_required_key_that_is_not_allowed_is_named():
+    with pytest.raises(ApiError) as caught:
+        await Service(script(f"a{END}")).complete(
+            tools=[tool("g", {**closed(a={}), "required": ["a", "b"]})]
+        )
+    assert caught.value.message.endswith(": no value is allowed under the required key 'b'.")
 
 
 async def test_a_step_beyond_a_limit_is_refused_with_its_place_if_strict():
     with pytest.raises(ApiError) as caught:
         await Service(script(f"a{END}"), strict_profile="extended").complete(
-            tools=[tool("g", closed(a=EACH_DAY), strict=True)]
+            tools=[tool("g", closed(a=LARGE_STEP), strict=True)]
         )
     assert "at /properties/a/multipleOf: pattern_states: at most 20,000" in caught.value.message
     assert caught.value.param == "tools[0].function.parameters"

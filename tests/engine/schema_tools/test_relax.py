@@ -7,18 +7,24 @@ import pytest
 
 from engine import (
     Cancelled,
+    Compiler,
     LimitExceeded,
     Limits,
     Relaxations,
     SpecError,
     UnsupportedSchema,
     WorkBudget,
+    attempts_of,
     relax,
 )
 from engine.schema_tools import MAX_ROUNDS
+from tests.engine.frontends.random_schemas import byte_vocabulary
 
 #: what no engine can enforce, however good it becomes: it leaves the document
 AWAY = {"$ref": "https://example.org/schema"}
+
+#: patterns that are ill-formed in ECMA-262, and mean different things in other dialects
+FOREIGN = [r"a\Z", r"\h+", "a{,2}", "a++", "(?>a)"]
 
 #: name -> (schema, what it comes to, places)
 CASES: dict[str, tuple[Any, Any, list[str]]] = {
@@ -29,6 +35,16 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
         {"properties": {"a": AWAY, "b": {"type": "null"}, "c": {"items": AWAY}}},
         {"properties": {"a": {}, "b": {"type": "null"}, "c": {"items": {}}}},
         ["/properties/a/$ref", "/properties/c/items/$ref"],
+    ),
+    "syntax of other dialects": (
+        {"properties": {p: {"type": "string", "pattern": p} for p in FOREIGN}},
+        {"properties": {p: {"type": "string"} for p in FOREIGN}},
+        [f"/properties/{p}/pattern" for p in sorted(FOREIGN)],
+    ),
+    "a key in the syntax of another dialect": (
+        {"patternProperties": {r"a\Z": {"type": "null"}}},
+        {},
+        ["/patternProperties"],
     ),
     "options of llguidance": (
         {"x-guidance": {"key_separator": " : "}, "type": "object"},
@@ -140,19 +156,16 @@ STYLED: dict[str, tuple[str, Any, Any, list[str]]] = {
 }  # fmt: skip
 
 
-#: the pattern of zod's z.hostname()
-HOSTNAME = (
-    r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-    r"(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$"
-)
+#: hosts of at most 253 characters, or of fewer with a hyphen at the end: no register counts both
+LONG = r"^(?=.{1,253}$|.{1,99}-$)(?:[a-z](?:[a-z-]{0,61}[0-9])?\.)+[a-z]{2,63}$"
 #: name -> (schema of a property, what it comes to, the keyword, the limit that it exceeds)
 LIMITED: dict[str, tuple[Any, Any, str, str]] = {
     "REGRESSION a pattern": (
-        {"type": "string", "pattern": HOSTNAME}, {"type": "string"}, "pattern", "pattern_states"
+        {"type": "string", "pattern": LONG}, {"type": "string"}, "pattern", "pattern_states"
     ),
     "REGRESSION a large step": (
-        {"type": "integer", "multipleOf": 86400},
-        {"type": "integer"},
+        {"type": "number", "multipleOf": 1234.567891},
+        {"type": "number"},
         "multipleOf",
         "pattern_states",
     ),
@@ -160,10 +173,34 @@ LIMITED: dict[str, tuple[Any, Any, str, str]] = {
         {"type": "string", "pattern": "a" * 20_001}, {"type": "string"}, "pattern", "pattern_chars"
     ),
     "a pattern of keys": (
-        {"patternProperties": {HOSTNAME: {"type": "null"}, "^a": {"type": "null"}}},
+        {"patternProperties": {LONG: {"type": "null"}, "^a": {"type": "null"}}},
         {},
         "patternProperties",
         "pattern_states",
+    ),
+    "REGRESSION edges of a pattern": (
+        {"type": "string", "pattern": "^" + r"[\p{L}0-9]" * 400 + "$"},
+        {"type": "string"},
+        "pattern",
+        "rule_edges",
+    ),
+    "REGRESSION edges of a pattern and a length": (
+        {"type": "string", "pattern": r"[\p{L}_]{40}" * 4, "maxLength": 900},
+        {"type": "string", "maxLength": 900},
+        "pattern",
+        "rule_edges",
+    ),
+    "REGRESSION edges of a constant": (
+        {"type": "string", "const": "k" * 300_000}, {"type": "string"}, "const", "rule_edges"
+    ),
+    "REGRESSION values times schemas": (
+        {
+            "enum": [[n] for n in range(2_000)],
+            "allOf": [{"items": {"minimum": n}} for n in range(300)],
+        },
+        {"enum": [[n] for n in range(2_000)]},
+        "allOf",
+        "value_checks",
     ),
 }  # fmt: skip
 
@@ -176,7 +213,50 @@ def test_a_keyword_beyond_a_limit_is_relaxed_by_name(case: tuple[Any, Any, str, 
     assert found.schema == {"properties": {"a": comes_to, "b": {"minimum": 3}}}
     (place,) = found.places
     assert (place.pointer, place.keyword) == (f"/properties/a/{keyword}", keyword)
-    assert place.reason.startswith(f"{limit}: at most 20,000 allowed, got ")
+    assert place.reason.startswith(f"{limit}: at most {getattr(Limits(), limit):,} allowed, got ")
+
+
+@pytest.mark.parametrize("count", [10, 60])
+def test_what_many_places_have_in_common_is_built_once(count: int):
+    """REGRESSION: ten host names spent all steps of a request, which was refused."""
+    one = WorkBudget()
+    assert relax({"type": "string", "pattern": LONG}, budget=one).error is None
+    good = {"type": "string", "pattern": "a.{9}b", "maxLength": 50}
+    members = {f"p{n}": {"type": "string", "pattern": LONG} for n in range(count)}
+    budget = WorkBudget()
+    found = relax({"properties": {**members, "good": good}}, budget=budget)
+    assert found.error is None
+    assert {place.pointer for place in found.places} == {
+        f"/properties/{name}/pattern" for name in members
+    }
+    assert found.schema["properties"]["good"] == good
+    assert budget.spent < 3 * one.spent
+
+
+def test_relaxations_of_one_request_share_what_they_build():
+    limits = Limits()
+    caches, budget, attempts = Relaxations(limits), WorkBudget(), attempts_of(limits)
+    for name in "abcdefghijklmnopqrst":
+        schema = {"properties": {name: {"type": "string", "pattern": LONG}}}
+        found = caches.of(schema, budget=budget, attempts=attempts)
+        assert [place.pointer for place in found.places] == [f"/properties/{name}/pattern"]
+    assert budget.spent < limits.compile_steps // 5
+
+
+def test_distinct_patterns_beyond_a_limit_end_with_the_steps_of_the_request():
+    members = {f"p{n}": {"type": "string", "pattern": f"{n}.{{14}}b"} for n in range(60)}
+    members = {name: {**member, "maxLength": 99} for name, member in members.items()}
+    budget = WorkBudget()
+    error = relax({"properties": members}, budget=budget).error
+    assert isinstance(error, LimitExceeded) and error.limit == "compile_steps"
+    assert budget.spent < 1.1 * Limits().compile_steps
+
+
+def test_an_error_of_edges_names_the_place():
+    schema = {"properties": {"a": {"const": "k" * 300_000}}}
+    with pytest.raises(LimitExceeded) as caught:
+        Compiler(byte_vocabulary()).compile_json_schema(schema)
+    assert (caught.value.limit, caught.value.pointer) == ("rule_edges", "/properties/a")
 
 
 @pytest.mark.parametrize("case", STYLED.values(), ids=STYLED.keys())

@@ -529,11 +529,12 @@ cdef class Cardinality:
     cdef automaton_of(self, Strings strings):
         """Return the automaton of all patterns and formats; None: it has too many states."""
         cdef ConstraintText each
-        cdef list accepting = [self.reader.pattern(each) for each in strings.patterns]
-        accepting += [self.reader.format(each, strings.minimum > 0) for each in strings.formats]
-        rejecting = [self.reader.pattern(each) for each in strings.without]
+        cdef list accepting, rejecting
         bound = Bound(self.reader.limits.pattern_states, "", self.reader.budget)
         try:
+            accepting = [self.reader.pattern(each) for each in strings.patterns]
+            accepting += [self.reader.format(each, strings.minimum > 0) for each in strings.formats]
+            rejecting = [self.reader.pattern(each) for each in strings.without]
             return intersection(accepting, rejecting, bound)
         except LimitExceeded as error:
             if error.limit != "pattern_states":

@@ -10,9 +10,9 @@ Bounded     a plain decimal, or d.ddd with an exponent that alone keeps it withi
 Multiples   multiples, non-multiples and numbers with excluded values are plain decimals, recognised by a DFA
             (``DecimalAutomaton``). Whole ones may have zeros after a point if that takes few states and
             numbers need not be distinct.
-Cost        a DFA has about as many states as the product of the divisors and the lengths of the bounds;
-            ``pattern_states`` bounds it, and each state, which takes one or two microseconds, counts on the
-            budget. ``Grammar.fragments`` caches the result for later grammars.
+Cost        a DFA has about as many states as the product of the remainders that differ (``DivisorC``) and the
+            lengths of the bounds; ``pattern_states`` bounds it, and each state, which takes one or two
+            microseconds, counts on the budget. ``Grammar.fragments`` caches the result for later grammars.
 Source      JSON Schema Validation 2020-12, section 6.2.1: dividing by ``multipleOf`` gives an integer.
 """
 
@@ -25,7 +25,7 @@ from ....native.word_table cimport WordTableC, table_number, table_size
 from ...regex.char_automaton cimport (
     Bound, CharAutomaton, CharStateC, add_range, append_state, finish, trim,
 )
-from ..json_text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, JsonText, named_texts
+from ..json_text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, JsonText, named_texts, pointers_of
 from ..schema_types cimport ConstraintText, Numbers
 
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -58,6 +58,8 @@ POINTED_STATES = 2_000
 FEW_BARRED = 50
 #: whole numbers of a short range that are listed one by one
 MAX_LISTED = 5_000
+#: the largest divisor: ten times a remainder fits into 64 bits
+MAX_DIVISOR = 1 << 60
 
 
 cdef uint32_t bounded(JsonText text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
@@ -82,6 +84,9 @@ cdef class NumberFragment(FragmentBuilder):
     cdef Numbers numbers
     cdef bint whole, canonical
 
+    cdef list places(self):
+        return pointers_of(self.numbers.multiples + self.numbers.foreign)
+
     cdef IrFragment make(self):
         grammar = self.new_grammar()
         return fragment_of(grammar, within(grammar, self.numbers, self.whole, self.canonical))
@@ -97,7 +102,8 @@ cdef within(g, Numbers numbers, bint whole, bint canonical):
 cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
     """Add numbers low..high with multiples, non-multiples or excluded values."""
     cdef bint is_plain = numbers.is_plain or canonical
-    cdef list multiples = decimals_of(numbers.multiples), foreign = decimals_of(numbers.foreign), parts = []
+    cdef list multiples = common_multiple(decimals_of(numbers.multiples)), parts = []
+    cdef list foreign = decimals_of(numbers.foreign)
     cdef list barred = [Decimal(repr(value)) for value in numbers.barred]
     bound = Bound(g.limits.pattern_states, pointer_of(numbers), g.budget)
     if low is not None and high is not None:
@@ -132,6 +138,16 @@ cdef period_of(list steps):
     """Return the distance between common multiples."""
     fractions = [Fraction(step) for step in steps]
     return Fraction(lcm(*[each.numerator for each in fractions]), gcd(*[each.denominator for each in fractions]))
+
+
+cdef list common_multiple(list divisors):
+    """Return the one divisor of the numbers that all of them divide, as a list; no divisors: none."""
+    if len(divisors) < 2:
+        return divisors
+    period, q = period_of(divisors), 0
+    while period.denominator > 1:
+        period, q = period * 10, q + 1
+    return [Decimal((0, tuple(map(int, str(period.numerator))), -q))]
 
 
 cdef listed_numbers(g, low, high, period, list foreign, list barred, bint is_plain, bint canonical):
@@ -530,10 +546,8 @@ cdef IrFragment unbounded_number(JsonText text, bint whole):
 cdef enum:
     # doubles distinguish numbers of this many significant digits
     PRECISION = 15
-    # remainder of a number that cannot become a multiple
+    # level of a number that cannot become a multiple
     NEVER = 0xFFFFFFFF
-    # the largest divisor: remainders are 32-bit words
-    MAX_DIVISOR = 0x7FFFFFFF
 
 cdef enum:
     BEGIN
@@ -542,12 +556,19 @@ cdef enum:
     POINT
     FRACTION
 
-# words of a state: position, digits of this part, significant digits; then each comparison and each remainder
+# words of a state: position, digits of this part, significant digits; then each comparison and, for each divisor,
+# the level and the two halves of the remainder
 cdef enum:
     PLACE
     DIGITS
     SIGNIFICANT
     FIRST
+
+cdef enum:
+    LEVEL
+    LOW
+    HIGH
+    REMAINDER_WORDS
 
 # result of a comparison with the digits so far
 cdef enum:
@@ -560,10 +581,27 @@ cdef struct ComparedC:
     vector[uint8_t] whole, fraction     # digits, without zeros at either end
 
 
+# A divisor p / 10^q; of whole numbers, p divides them. Remainders from which the same texts lead to multiples are
+# one state: seconds in whole days (86,400) take 141 states, and 10^k takes k + 1.
+#
+# Before the point, let i be the fewest digits that can make a multiple of the remainder r, together with q digits
+# after the point: some c < 10^(i + q) has 10^(i + q) r + c = 0 (mod p). All multiples that r can become depend on
+# 10^(i + q) r, and so on r mod p / gcd(10^(i + q), p). The state is that, and the level i. A digit leads to level
+# i - 1 at least. After n digits behind the point, q - n takes the place of i + q.
 cdef struct DivisorC:
-    # p / 10^q; of whole numbers, p divides them
-    uint32_t p, q
-    vector[uint32_t] powers             # powers of ten modulo p, up to the q-th
+    uint64_t p
+    uint32_t q
+    # by j, up to the first j >= q with 10^j >= p: 10^j modulo p; 10^j, at most p; p / gcd(10^j, p)
+    vector[uint64_t] powers, tens, moduli
+
+
+cdef extern from *:
+    """
+    static inline uint64_t product_modulo(uint64_t a, uint64_t b, uint64_t m) {
+        return m >> 32 ? (uint64_t)((unsigned __int128)a * b % m) : a * b % m;
+    }
+    """
+    uint64_t product_modulo(uint64_t a, uint64_t b, uint64_t m) noexcept nogil
 
 
 cdef object decimals_between(
@@ -588,10 +626,10 @@ cdef object decimals_between(
     dfa.is_short = bool(foreign or barred) and not whole
     dfa.most = dfa.fraction = 1
     divisors = [divisor_of(number, whole) for number in multiples + foreign]
-    # each remainder modulo the least common multiple is a state
-    common = lcm(*[p for p, _ in divisors])
-    bound.check_limit(<uint64_t>min(common, 1 << 63))
     for p, q in divisors:
+        if not dfa.high or p > MAX_DIVISOR:
+            # each remainder modulo this is a state
+            bound.check_limit(<uint64_t>min(without_tens(p), 1 << 63))
         bound.check_limit(0 if p <= MAX_DIVISOR else <uint64_t>1 << 63)
         dfa.add_divisor(p, q)
     for number in ([low] if dfa.low else []) + ([high] if dfa.high else []) + barred:
@@ -606,6 +644,15 @@ cdef tuple divisor_of(number, bint whole):
     if q < 0:
         p, q = p * 10**-q, 0
     return (p // gcd(p, 10**q), 0) if whole else (p, q)
+
+
+cdef without_tens(p):
+    """Return p without its factors 2 and 5."""
+    while True:
+        common = gcd(p, 10)
+        if common == 1:
+            return p
+        p //= common
 
 
 cdef class DecimalAutomaton:
@@ -629,11 +676,13 @@ cdef class DecimalAutomaton:
 
     cdef int add_divisor(self, p, q) except -1:
         cdef DivisorC made
-        cdef uint32_t _k
         made.p, made.q = p, q
-        made.powers.push_back(1 % made.p)
-        for _k in range(made.q):
-            made.powers.push_back(<uint32_t>(<uint64_t>made.powers.back() * 10 % made.p))
+        j = 0
+        while j <= q or made.tens.back() < made.p:
+            made.powers.push_back(<uint64_t>(10**j % p))
+            made.tens.push_back(<uint64_t>min(10**j, p))
+            made.moduli.push_back(<uint64_t>(p // gcd(10**j, p)))
+            j += 1
         self.divisors.push_back(made)
         self.fraction = max(self.fraction, made.q)
         return 0
@@ -648,7 +697,7 @@ cdef class DecimalAutomaton:
         cdef int digit
         state.assign(FIRST + self.compared.size(), EQUAL)
         state[PLACE], state[DIGITS], state[SIGNIFICANT] = BEGIN, 0, 0
-        state.resize(FIRST + parts, 0)
+        state.resize(FIRST + self.compared.size() + REMAINDER_WORDS * self.divisors.size(), 0)
         after = state
         table_number(&numbers, state.data(), state.size())
         while s < table_size(&numbers):
@@ -675,8 +724,7 @@ cdef class DecimalAutomaton:
     cdef bint digit(self, const uint32_t* state, uint32_t digit, uint32_t* after) noexcept nogil:
         """Write the state after a digit; False: it is not allowed."""
         cdef uint32_t place = state[PLACE], n = state[DIGITS], significant = state[SIGNIFICANT]
-        cdef size_t k, of_compared = self.compared.size()
-        cdef uint32_t rest
+        cdef size_t k, of_compared = self.compared.size(), at
         if place == ZERO or (
             self.is_short and place >= POINT and significant >= PRECISION and digit
         ):
@@ -684,10 +732,10 @@ cdef class DecimalAutomaton:
         for k in range(of_compared):
             after[FIRST + k] = self.compared_with(k, place, n, state[FIRST + k], digit)
         for k in range(self.divisors.size()):
-            rest = self.remainder(&self.divisors[k], place, n, state[FIRST + of_compared + k], digit)
-            if rest == NEVER and k < self.dividing:
+            at = FIRST + of_compared + REMAINDER_WORDS * k
+            add_digit(&self.divisors[k], place, n, state + at, digit, after + at)
+            if after[at + LEVEL] == NEVER and k < self.dividing:
                 return False
-            after[FIRST + of_compared + k] = rest
         after[SIGNIFICANT] = 0
         if self.is_short:
             after[SIGNIFICANT] = min(significant + (significant > 0 or digit > 0), <uint32_t>PRECISION)
@@ -716,18 +764,9 @@ cdef class DecimalAutomaton:
             return EQUAL
         return MORE if difference > 0 or k >= <size_t>(self.low + self.high) else LESS
 
-    cdef uint32_t remainder(
-        self, const DivisorC* divisor, uint32_t place, uint32_t n, uint32_t before, uint32_t digit
-    ) noexcept nogil:
-        if before == NEVER:
-            return NEVER
-        if place >= POINT and n >= divisor.q:
-            return NEVER if digit else before
-        return <uint32_t>((<uint64_t>before * 10 + digit) % divisor.p)
-
     cdef bint point(self, const uint32_t* state, uint32_t* after) noexcept nogil:
         """Write the state after a point; False: it is not allowed."""
-        cdef size_t k, of_compared = self.compared.size()
+        cdef size_t k, of_compared = self.compared.size(), at
         if self.is_whole or (state[PLACE] != ZERO and state[PLACE] != WHOLE_PART):
             return False
         if self.is_short and state[SIGNIFICANT] >= PRECISION:
@@ -735,8 +774,12 @@ cdef class DecimalAutomaton:
         after[PLACE], after[DIGITS], after[SIGNIFICANT] = POINT, 0, state[SIGNIFICANT]
         for k in range(of_compared):
             after[FIRST + k] = self.settled(state, k)
-        for k in range(of_compared, of_compared + self.divisors.size()):
-            after[FIRST + k] = state[FIRST + k]
+        for k in range(self.divisors.size()):
+            at = FIRST + of_compared + REMAINDER_WORDS * k
+            # at a level, there is no multiple with these digits before the point
+            set_remainder(after + at, NEVER if state[at + LEVEL] else 0, remainder_in(state + at))
+            if state[at + LEVEL] and k < self.dividing:
+                return False
         return True
 
     cdef uint32_t settled(self, const uint32_t* state, size_t k) noexcept nogil:
@@ -745,9 +788,10 @@ cdef class DecimalAutomaton:
         return state[FIRST + k] if found == EQUAL else found
 
     cdef bint is_final(self, const uint32_t* state) noexcept nogil:
-        cdef size_t k, of_compared = self.compared.size()
-        cdef uint32_t place = state[PLACE], known, rest, n = state[DIGITS] if place == FRACTION else 0
+        cdef size_t k, of_compared = self.compared.size(), at
+        cdef uint32_t place = state[PLACE], known, n = state[DIGITS] if place == FRACTION else 0
         cdef DivisorC* divisor
+        cdef bint is_multiple
         if place == BEGIN or place == POINT:
             return False
         for k in range(of_compared):
@@ -759,10 +803,46 @@ cdef class DecimalAutomaton:
             ):
                 return False
         for k in range(self.divisors.size()):
-            divisor, rest = &self.divisors[k], state[FIRST + of_compared + k]
-            if rest != NEVER:
-                rest = <uint32_t>(
-                    <uint64_t>rest * divisor.powers[divisor.q - n if n < divisor.q else 0] % divisor.p)
-            if (rest == 0) != (k < self.dividing):
+            divisor, at = &self.divisors[k], FIRST + of_compared + REMAINDER_WORDS * k
+            is_multiple = not state[at + LEVEL] and not product_modulo(
+                remainder_in(state + at), divisor.powers[divisor.q - n if n < divisor.q else 0], divisor.p)
+            if is_multiple != (k < self.dividing):
                 return False
         return True
+
+
+cdef inline uint64_t remainder_in(const uint32_t* at) noexcept nogil:
+    return <uint64_t>at[HIGH] << 32 | at[LOW]
+
+
+cdef inline void set_remainder(uint32_t* at, uint32_t level, uint64_t remainder) noexcept nogil:
+    if level == NEVER:
+        remainder = 0
+    at[LEVEL], at[LOW], at[HIGH] = level, <uint32_t>remainder, <uint32_t>(remainder >> 32)
+
+
+cdef inline bint can_be_multiple(const DivisorC* divisor, size_t j, uint64_t remainder) noexcept nogil:
+    """Whether j digits more can make a multiple."""
+    cdef uint64_t over = product_modulo(remainder, divisor.powers[j], divisor.p)
+    return not over or divisor.p - over < divisor.tens[j]
+
+
+cdef void add_digit(
+    const DivisorC* divisor, uint32_t place, uint32_t n, const uint32_t* before, uint32_t digit, uint32_t* after
+) noexcept nogil:
+    """Write the level and the remainder after a digit; ``n``: digits of this part before it."""
+    cdef uint64_t remainder
+    cdef uint32_t level = before[LEVEL]
+    if level == NEVER or (place >= POINT and n >= divisor.q):
+        set_remainder(after, NEVER if digit else level, remainder_in(before))
+        return
+    remainder = (remainder_in(before) * 10 + digit) % divisor.p
+    if place >= POINT:
+        n = divisor.q - n - 1
+        set_remainder(
+            after, 0 if can_be_multiple(divisor, n, remainder) else NEVER, remainder % divisor.moduli[n])
+        return
+    level -= level > 0
+    while not can_be_multiple(divisor, level + divisor.q, remainder):
+        level += 1
+    set_remainder(after, level, remainder % divisor.moduli[level + divisor.q])

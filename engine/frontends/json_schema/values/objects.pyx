@@ -32,8 +32,12 @@ from ..schema_types cimport OBJECT, STRING, ConstraintText, Keyed, Objects, Sche
 from ..type_algebra cimport is_false
 from .strings cimport build_inside
 
+from itertools import product
+from math import prod
+
 from ....errors import UnsupportedSchema
 from ...regex.char_automaton import Bound, is_empty as is_empty_language
+from ...regex.front_end import MAX_WAYS
 
 #: classes of keys of one object
 cdef Py_ssize_t MAX_CLASSES = 64
@@ -505,14 +509,21 @@ cdef KeyClass part_of(KeyClass whole, ConstraintText pattern, bint is_match):
 
 
 cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -1:
-    """Whether no text matches all of ``patterns`` and none of ``without``."""
+    """Whether automata show that no text matches all of ``patterns`` and none of ``without``. Lengths that look-ahead
+    counts do not decide it.
+    """
     cdef ConstraintText each
+    cdef list rejecting
     cdef tuple key = (tuple([each.text for each in patterns]), tuple([each.text for each in without]))
     if key not in reader._classes:
         each = (patterns or without)[-1]
         bound = Bound(reader.limits.pattern_states, each.pointer(), reader.budget)
-        reader._classes[key] = is_empty_language(
-            [reader.pattern(each) for each in patterns], [reader.pattern(each) for each in without], bound)
+        rejecting = [reader.automata_by_length(each, None) for each in without]
+        rejecting = [automaton for [(automaton, low, high), *more] in rejecting if not (more or low or high)]
+        parts = [reader.automata_by_length(each, None) for each in patterns]
+        reader._classes[key] = prod([len(ways) for ways in parts]) <= MAX_WAYS and all([
+            is_empty_language([automaton for automaton, _, _ in way], rejecting, bound)
+            for way in product(*parts)])
     return reader._classes[key]
 
 

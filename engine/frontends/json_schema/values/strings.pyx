@@ -3,8 +3,9 @@
 Alone      a length is a counted repetition; a pattern or format is emitted as it stands.
 Together   a pattern stays as it stands if its own lengths lie within the bounds, or if one repeated class can
            take the bounds as its counts (``^[a-z]{1,4000}$``, ``^#.*$``). Otherwise one automaton is the
-           intersection of all patterns and formats and of the complements of what must not match. Next to a
-           length, a format with a short form uses it, which excludes a few rare texts.
+           intersection of all patterns and formats and of the complements of what must not match. If look-ahead
+           counts the text, there is one for each way to count it (``front_end.by_length``). Next to a length, a
+           format with a short form uses it, which excludes a few rare texts.
 Excludes   strings with a pattern or format ignore ``excludes`` of a structural tag, as in xgrammar; all other
            strings, and all keys, contain nothing excluded.
 Cost       ``pattern_states`` bounds automata. ``Grammar.fragments`` caches the result for later grammars.
@@ -14,13 +15,13 @@ from libc.stdint cimport uint32_t
 
 from ....grammar.ir cimport FragmentBuilder, IrFragment, fragment_of
 from ..evaluator cimport Evaluator
-from ..json_text cimport STRING_BODY, JsonText, named_texts
+from ..json_text cimport STRING_BODY, JsonText, named_texts, pointers_of
 from ..intersection cimport smaller_bound
 from ..schema_types cimport ConstraintText, Strings
 from ..styled_text cimport PythonText, RawText
 
-from ...regex.char_automaton import Bound, bounded_node, intersection, with_length, words
-from ...regex.front_end import emit_search, search_automaton, whole as whole_pattern, with_lengths
+from ...regex.char_automaton import Bound, bounded_node, intersection, is_empty, with_length, words
+from ...regex.front_end import MAX_WAYS, emit_search, whole as whole_pattern
 from ...regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from .. import formats
 
@@ -77,8 +78,10 @@ cdef uint32_t raw(RawText text, Strings strings, Evaluator evaluator, minimum, m
     if not (strings.patterns or strings.formats or strings.without or strings.barred):
         return any_of_length(text, minimum, maximum)
     bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
-    found = unbounded_string(strings, evaluator, minimum, bound)
-    return text.accepted(found, minimum, maximum, bound, bool(strings.patterns or strings.formats))
+    return text.grammar.alt(*[
+        text.accepted(found, low, high, bound, bool(strings.patterns or strings.formats))
+        for found, low, high in by_length(strings, evaluator, minimum, maximum, bound)
+    ])
 
 
 cdef longest(Strings strings):
@@ -100,13 +103,15 @@ cdef uint32_t without_excludes(
     JsonText text, Strings strings, Evaluator evaluator, minimum, maximum
 ) except? 0xFFFFFFFF:
     bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
-    found = unbounded_string(strings, evaluator, minimum, bound)
-    if found is None:
+    if not (strings.patterns or strings.formats or strings.without or strings.barred):
         return any_of_length(text, minimum, maximum)
-    if minimum or maximum is not None:
-        # with excludes, a state may lack ends of some lengths, so registers cannot count
-        found = with_length(found, minimum, maximum, bound)
-    return text.without_excludes(found, place_of(strings))
+    nodes = []
+    for found, low, high in by_length(strings, evaluator, minimum, maximum, bound):
+        if low or high is not None:
+            # with excludes, a state may lack ends of some lengths, so registers cannot count
+            found = with_length(found, low, high, bound)
+        nodes.append(text.without_excludes(found, place_of(strings)))
+    return text.grammar.alt(*nodes)
 
 
 cdef uint32_t patterned(JsonText text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
@@ -135,6 +140,9 @@ cdef class StringFragment(FragmentBuilder):
     """The fragment of the inside of a string; empty if only the length is constrained."""
     cdef Strings strings
     cdef Evaluator evaluator
+
+    cdef list places(self):
+        return pointers_of(self.strings.patterns + self.strings.formats + self.strings.without)
 
     cdef IrFragment make(self):
         cdef ConstraintText each
@@ -171,27 +179,85 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
         bounded = bounded_tree(tree, minimum, maximum)
         if bounded is not None:
             return emit_search(grammar, bounded, pointer)
-        rest, low, high = with_lengths(tree)
-        if rest is not tree:
-            bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
-            found = search_automaton(rest, bound)
-            return bounded_node(grammar, found, max(minimum, low), smaller_bound(maximum, high), bound)
     bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
-    return bounded_node(grammar, unbounded_string(strings, evaluator, minimum, bound), minimum, maximum, bound)
+    return grammar.alt(*[
+        bounded_node(grammar, found, low, high, bound)
+        for found, low, high in by_length(strings, evaluator, minimum, maximum, bound)
+    ])
 
 
-cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
-    """Return the automaton of all constraints except the lengths; None: there are none."""
+cdef list by_length(Strings strings, Evaluator evaluator, minimum, maximum, bound):
+    """Return automata of all constraints with bounds on the length, as (automaton, least, most); the strings are
+    those that one of them accepts.
+    """
     cdef ConstraintText each
-    cdef list accepting, rejecting
-    accepting = [evaluator.pattern(each) for each in strings.patterns]
-    accepting += [evaluator.format(each, minimum > 0) for each in strings.formats]
-    rejecting = [evaluator.pattern(each) for each in strings.without]
-    if strings.barred:
-        rejecting.append(words(strings.barred))
-    if not rejecting and len(accepting) < 2:
-        return accepting[0] if accepting else None
-    return intersection(accepting, rejecting, bound)
+    cdef list ways = [((), (), minimum, maximum)], found = [], parts
+    formats_of = tuple([evaluator.format(each, minimum > 0) for each in strings.formats])
+    # automata that accept all strings
+    cdef list hulls = list(formats_of)
+    for each in strings.patterns:
+        parts = evaluator.automata_by_length(each, maximum)
+        if len(parts) == 1:
+            hulls.append(parts[0][0])
+        some = joined(ways, [((automaton,), (), low, high) for automaton, low, high in parts])
+        ways = joined(ways, [((evaluator.pattern(each),), (), 0, None)]) if some is None else some
+    for each in strings.without:
+        parts = evaluator.automata_by_length(each, maximum)
+        if has_lengths(parts):
+            # a part that no string matches would only add lengths, which states may have to count
+            parts = [part for part in parts if not is_empty([*hulls, part[0]], [], bound)]
+        some = joined(ways, complement_by_length(parts))
+        ways = joined(ways, [((), (evaluator.pattern(each),), 0, None)]) if some is None else some
+    barred = (words(strings.barred),) if strings.barred else ()
+    for accepting, rejecting, low, high in ways:
+        accepting, rejecting = accepting + formats_of, rejecting + barred
+        is_one = len(accepting) == 1 and not rejecting
+        found.append((accepting[0] if is_one else intersection(accepting, rejecting, bound), low, high))
+    return found
+
+
+cdef bint has_lengths(list parts):
+    return any([least or most is not None for _, least, most in parts])
+
+
+cdef list complement_by_length(list parts):
+    """Return the complement of automata with bounds: a text that one of them accepts is too short for it, or too
+    long. The ways are those of ``joined``.
+    """
+    cdef list ways = [((), (), 0, None)]
+    for automaton, least, most in parts:
+        outside = [((), (automaton,), 0, None)]
+        if least:
+            outside.append(((), (), 0, least - 1))
+        if most is not None:
+            outside.append(((), (), most + 1, None))
+        ways = joined(ways, outside)
+        if ways is None:
+            break
+    return ways
+
+
+cdef list joined(list ways, list others):
+    """Return the intersection of two unions of ways, as (accepting, rejecting, least, most), without ways that others
+    contain; None: they are too many.
+    """
+    cdef list found = []
+    if others is None:
+        return None
+    for accepting, rejecting, least, most in ways:
+        for taken, left, low, high in others:
+            way = (accepting + taken, rejecting + left, max(least, low), smaller_bound(most, high))
+            if (way[3] is None or way[2] <= way[3]) and not any([contains(each, way) for each in found]):
+                found = [each for each in found if not contains(way, each)]
+                found.append(way)
+    return found if len(found) <= MAX_WAYS else None
+
+
+cdef bint contains(tuple a, tuple b):
+    """Whether a way certainly has all texts of another."""
+    return (
+        set(a[0]) <= set(b[0]) and set(a[1]) <= set(b[1]) and a[2] <= b[2]
+        and (a[3] is None or b[3] is not None and b[3] <= a[3]))
 
 
 cdef str place_of(Strings strings):

@@ -231,7 +231,7 @@ def test_tokens_inside_json_strings_are_refused_unbuilt() -> None:
                 "format": {
                     "type": "grammar",
                     "grammar": text,
-                    "switchyard": {"version": 6, "syntax": "lark", "inside_json": True},
+                    "switchyard": {"version": 7, "syntax": "lark", "inside_json": True},
                 },
             }
         )

@@ -201,6 +201,9 @@ IMPOSSIBLE = [
     {"type": "integer", "minimum": 5, "maximum": 4},
     {"type": "integer", "exclusiveMinimum": 4, "exclusiveMaximum": 5},
     {"type": "integer", "minimum": 0.1, "maximum": 0.9},
+    # REGRESSION: values of this type were possible, without a text
+    {"type": "integer", "multipleOf": 5, "minimum": 1, "maximum": 4},
+    {"type": "integer", "minimum": 1, "maximum": 2, "not": {"enum": [1, 2]}},
     {"type": "number", "exclusiveMinimum": 1, "maximum": 1},
     {"type": "array", "minItems": 2, "maxItems": 1},
     {"type": "array", "minItems": 2, "prefixItems": [{}, False]},

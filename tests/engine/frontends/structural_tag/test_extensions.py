@@ -25,7 +25,7 @@ def accepts(own: dict | None, text: str | bytes, schema: dict = OPEN) -> bool:
     return matcher.accept_bytes(data) and matcher.can_stop()
 
 
-LAST = {"version": 6, "extra_keys": "last"}
+LAST = {"version": 7, "extra_keys": "last"}
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ LAST = {"version": 6, "extra_keys": "last"}
 )
 def test_additional_keys_stand_anywhere_or_last(text: str, anywhere: bool, last: bool) -> None:
     assert accepts(None, text) == anywhere
-    assert accepts({"version": 6}, text) == anywhere
+    assert accepts({"version": 7}, text) == anywhere
     assert accepts(LAST, text) == last
 
 
 def test_objects_are_closed_and_arrays_and_strings_bounded() -> None:
-    own = {"version": 6, "extra_keys": "none", "max_items": 2, "max_length": 3}
+    own = {"version": 7, "extra_keys": "none", "max_items": 2, "max_length": 3}
     schema = {"type": "object", "properties": {"a": {}}}
     assert accepts(own, '{"a": ["abc", 1]}', schema)
     for text in ('{"a": 1, "x": 2}', '{"a": "abcd"}', '{"a": [1, 1, 1]}'):
@@ -71,12 +71,12 @@ def test_last_without_listed_keys_is_any_object() -> None:
     ],
 )  # fmt: skip
 def test_loose_reading_takes_badly_written_json(text: bytes) -> None:
-    assert accepts({"version": 6, "loose": True}, text)
+    assert accepts({"version": 7, "loose": True}, text)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'"a', b'{"a" 1}', b"[1,]", b"}", b'{"a": 1}}'])
 def test_loose_reading_still_knows_where_a_value_ends(text: bytes) -> None:
-    assert not accepts({"version": 6, "loose": True}, text)
+    assert not accepts({"version": 7, "loose": True}, text)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_loose_reading_still_knows_where_a_value_ends(text: bytes) -> None:
     [
         ({}, "/format/switchyard/version"),
         ({"version": 1}, "/format/switchyard/version"),
-        ({"version": 6, "extra_keys": "first"}, "/format/switchyard/extra_keys"),
-        ({"version": 6, "max_items": -1}, "/format/switchyard/max_items"),
-        ({"version": 6, "max_length": "3"}, "/format/switchyard/max_length"),
-        ({"version": 6, "spelling": "short"}, "/format/switchyard/spelling"),
-        ({"version": 6, "loose": "yes"}, "/format/switchyard/loose"),
-        ({"version": 6, "other": 1}, "/format/switchyard"),
+        ({"version": 7, "extra_keys": "first"}, "/format/switchyard/extra_keys"),
+        ({"version": 7, "max_items": -1}, "/format/switchyard/max_items"),
+        ({"version": 7, "max_length": "3"}, "/format/switchyard/max_length"),
+        ({"version": 7, "spelling": "short"}, "/format/switchyard/spelling"),
+        ({"version": 7, "loose": "yes"}, "/format/switchyard/loose"),
+        ({"version": 7, "other": 1}, "/format/switchyard"),
         ("last", "/format/switchyard"),
     ],
 )
@@ -110,11 +110,11 @@ def grammar_accepts(own: object, grammar: str, text: str) -> bool:
 @pytest.mark.parametrize(
     ("own", "grammar", "yes", "no"),
     [
-        ({"version": 6}, 'root ::= "a\\n"', "a\n", "a"),
-        ({"version": 6, "syntax": "ebnf"}, 'root ::= "a"', "a", "b"),
-        ({"version": 6, "syntax": "lark"}, 'start: "a\\n"', "a\n", "a\\n"),
-        ({"version": 6, "syntax": "lark", "inside_json": True}, 'start: "a\\n"', "a\\n", "a\n"),
-        ({"version": 6, "syntax": "lark"}, 'start: %json {"const": 1}', "1", "2"),
+        ({"version": 7}, 'root ::= "a\\n"', "a\n", "a"),
+        ({"version": 7, "syntax": "ebnf"}, 'root ::= "a"', "a", "b"),
+        ({"version": 7, "syntax": "lark"}, 'start: "a\\n"', "a\n", "a\\n"),
+        ({"version": 7, "syntax": "lark", "inside_json": True}, 'start: "a\\n"', "a\\n", "a\n"),
+        ({"version": 7, "syntax": "lark"}, 'start: %json {"const": 1}', "1", "2"),
     ],
 )
 def test_a_grammar_may_be_lark_and_inside_json(
@@ -129,12 +129,12 @@ def test_a_grammar_may_be_lark_and_inside_json(
     [
         ({}, "/format/switchyard/version"),
         ({"version": 3, "syntax": "lark"}, "/format/switchyard/version"),
-        ({"version": 6, "syntax": "gbnf"}, "/format/switchyard/syntax"),
-        ({"version": 6, "syntax": 1}, "/format/switchyard/syntax"),
-        ({"version": 6, "inside_json": True}, "/format/switchyard/inside_json"),
-        ({"version": 6, "syntax": "lark", "inside_json": 1}, "/format/switchyard/inside_json"),
-        ({"version": 6, "readable": "yes"}, "/format/switchyard/readable"),
-        ({"version": 6, "extra_keys": "last"}, "/format/switchyard"),
+        ({"version": 7, "syntax": "gbnf"}, "/format/switchyard/syntax"),
+        ({"version": 7, "syntax": 1}, "/format/switchyard/syntax"),
+        ({"version": 7, "inside_json": True}, "/format/switchyard/inside_json"),
+        ({"version": 7, "syntax": "lark", "inside_json": 1}, "/format/switchyard/inside_json"),
+        ({"version": 7, "readable": "yes"}, "/format/switchyard/readable"),
+        ({"version": 7, "extra_keys": "last"}, "/format/switchyard"),
     ],
 )
 def test_unknown_options_of_a_grammar_are_refused(own: object, pointer: str) -> None:
