@@ -119,11 +119,16 @@ def allows_null(schema: Any) -> bool:
     return None in (schema or {}).get("enum", ()) or "null" in (schema or {}).get("type", ())
 
 
+def is_quoted(value: Any) -> bool:
+    """Whether a string is in quotes."""
+    return isinstance(value, str) and len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+
+
 def is_literal(value: Any) -> bool:
     """Whether a string is in quotes, or the text of a literal of JSON or Python."""
     if not isinstance(value, str):
         return False
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+    if is_quoted(value):
         return True
     for parse in (json.loads, ast.literal_eval, float):
         with warnings.catch_warnings():
@@ -183,6 +188,10 @@ def has_boolean(schema: Any) -> bool:
     return {"type": "boolean"} in (schema or {}).get("anyOf", ())
 
 
+STRIPS_LINE_FEED = is_reading(
+    "drops one line feed around strings",
+    lambda v: v.removeprefix("\n").removesuffix("\n") if isinstance(v, str) else v,
+)
 STRIPS_LINE_FEEDS = is_reading(
     "drops line feeds around strings", lambda v: v.strip("\n") if isinstance(v, str) else v
 )

@@ -20,7 +20,7 @@ from .foreign_differences import (
     NULL,
     NULL_TEXT,
     STRIPS,
-    STRIPS_LINE_FEEDS,
+    STRIPS_LINE_FEED,
     UNTYPED,
     UNTYPED_TEXT,
     Difference,
@@ -30,6 +30,7 @@ from .foreign_differences import (
     content_has,
     has_no_single_type,
     is_literal,
+    is_quoted,
     is_reading,
     mark_ends_call,
     python_differences,
@@ -80,6 +81,8 @@ def without_exponential_pattern(detector: Any) -> None:
     detector.tool_call_regex = re.compile(r"\[[a-zA-Z]+\w*\(.*\)\s*\]", re.DOTALL)
 
 
+#: what the mark at the end of a value begins with
+VALUE_END_PARTS = tuple("</arg_value>"[:size] for size in range(1, len("</arg_value>")))
 GLM_STREAMING = (
     argument_is(
         "writes invalid JSON for an argument without a single declared type",
@@ -88,7 +91,7 @@ GLM_STREAMING = (
     mark_ends_call("<tool_call>", "<arg_key>", "</arg_key>", "<arg_value>"),
     argument_is(
         "misses the end of a value behind a part of its mark",
-        lambda _, value: isinstance(value, str) and value.endswith(("<", "</")),
+        lambda _, value: isinstance(value, str) and value.endswith(VALUE_END_PARTS),
     ),
 )
 
@@ -211,7 +214,7 @@ DETECTORS: dict[str, tuple[Detector, ...]] = {
         replace(GLM_45, parser="ling3"),
         Detector(
             parser="poolside_v1",
-            differences=(UNTYPED_TEXT, STRIPS_LINE_FEEDS, mark_ends_call("</tool_call>")),
+            differences=(UNTYPED_TEXT, STRIPS_LINE_FEED, mark_ends_call("</tool_call>")),
         ),
     ),
     "glm_47": (
@@ -357,7 +360,13 @@ DETECTORS: dict[str, tuple[Detector, ...]] = {
     "ling_3": (
         Detector(
             parser="ling3",
-            differences=(UNTYPED, UNTYPED_TEXT, NULL_TEXT, mark_ends_call("</tool_call>")),
+            differences=(
+                UNTYPED,
+                UNTYPED_TEXT,
+                NULL_TEXT,
+                argument_is("takes quotes off strings", lambda _, value: is_quoted(value)),
+                mark_ends_call("</tool_call>"),
+            ),
             streaming=GLM_STREAMING,
         ),
     ),
