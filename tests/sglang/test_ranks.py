@@ -236,11 +236,12 @@ async def test_grammars_hold_on_both_ranks(server: SGLangServer, gateway: str) -
     judge = Judge()
     assert [each.error for each in answers] == [None] * 12
     assert [judge.content(each, SCHEMA) for each in answers] == [[]] * 12
-    assert all(now > then for now, then in zip(compiled(server), before, strict=True))
+    # a rank without further steps would keep its number
+    assert not {*compiled(server)} & {*before}
 
 
 def compiled(server: SGLangServer) -> list[int]:
-    """Return the steps with a grammar of each rank."""
+    """Return the steps with a grammar of each rank, in the order of their replies."""
     states = server.get_json("/server_info")["internal_states"]
     return [state["switchyard"]["counters"]["fills"] for state in states]
 
