@@ -192,9 +192,6 @@ STRIPS_LINE_FEED = is_reading(
     "drops one line feed around strings",
     lambda v: v.removeprefix("\n").removesuffix("\n") if isinstance(v, str) else v,
 )
-STRIPS_LINE_FEEDS = is_reading(
-    "drops line feeds around strings", lambda v: v.strip("\n") if isinstance(v, str) else v
-)
 BOOLEAN_TEXT = argument_is(
     "reads any text as a boolean where one is allowed",
     lambda schema, value: isinstance(value, str) and has_boolean(schema),

@@ -5,6 +5,7 @@ in the table PARSERS, each with its cause; a long run (1,000 walks for each pars
 each of them still occurs.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +19,7 @@ from .foreign_differences import (
     NULL,
     NULL_TEXT,
     STRIPS,
-    STRIPS_LINE_FEEDS,
+    STRIPS_LINE_FEED,
     UNTYPED,
     UNTYPED_INSIDE,
     UNTYPED_TEXT,
@@ -34,6 +35,7 @@ from .foreign_differences import (
     value_is,
 )
 from .foreign_judging import Calls, Judge, check, specials_of, verdict_of
+from .random_answers import RandomAnswer
 from .random_schemas import TOOL_SETS
 from .vllm_parsers import IS_THERE, CharacterTokenizer, parse, parse_stream
 
@@ -73,6 +75,16 @@ def _hy_3(suffix: str) -> Parser:
     return replace(parser, streaming=(*parser.streaming, CONTROL_CHARACTERS))
 
 
+_MINIMAX_3 = re.compile(
+    r"\]<\]minimax\[>\[<(?!/|invoke|tool_call)([^>]*)>((?s:.)*?)\]<\]minimax\[>\[</([^>]*)>"
+)
+
+
+def names_differ(answer: RandomAnswer) -> bool:
+    """Whether an argument that no schema lists ends with another name than it begins with."""
+    return any(found[1] != found[3] for found in _MINIMAX_3.finditer(answer.text))
+
+
 #: nothing of the stream is compared
 UNRELIABLE = Difference("loses characters and calls of streams", lambda _: True)
 MISTRAL_STREAM = Difference(
@@ -108,7 +120,7 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
         replace(QWEN_CODER, parser="step3p5"),
         replace(QWEN_CODER, parser="step5"),
     ),
-    "seed_oss": (Parser(parser="seed_oss", differences=(UNTYPED, NULL, STRIPS_LINE_FEEDS)),),
+    "seed_oss": (Parser(parser="seed_oss", differences=(UNTYPED, NULL, STRIPS_LINE_FEED)),),
     "llama3_json": (
         Parser(
             parser="llama3_json",
@@ -159,9 +171,15 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
                         for name in (called, *arguments)
                     ),
                 ),
-                mark_ends_call("<start_function_call>"),
+                mark_ends_call("<start_function_call>", "<end_function_call>"),
             ),
-            streaming=(string_has("takes a brace of a string for the end of the call", "}"),),
+            streaming=(
+                string_has("takes a brace of a string for the end of the call", "}"),
+                Difference(
+                    "closes the arguments of a stream behind each of them",
+                    lambda answer: any(len(arguments) > 1 for _, arguments in answer.calls),
+                ),
+            ),
         ),
     ),
     "mistral_v3": (
@@ -180,7 +198,13 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
             streaming=(MISTRAL_STREAM,),
         ),
     ),
-    "deepseek_v3": (Parser(parser="deepseek_v3", tokens=DEEPSEEK),),
+    "deepseek_v3": (
+        Parser(
+            parser="deepseek_v3",
+            tokens=DEEPSEEK,
+            streaming=(mark_ends_call("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),),
+        ),
+    ),
     "deepseek_v31": (
         Parser(
             parser="deepseek_v31",
@@ -197,12 +221,21 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
     ),
     "deepseek_v32": (Parser(parser="deepseek_v32", differences=(UNTYPED, UNTYPED_INSIDE)),),
     "deepseek_v4": (Parser(parser="deepseek_v4", differences=(UNTYPED, UNTYPED_INSIDE)),),
-    "deepseek_v41": (Parser(parser="deepseek_v41", differences=(UNTYPED, UNTYPED_INSIDE)),),
+    "deepseek_v41": (
+        Parser(
+            parser="deepseek_v41",
+            differences=(UNTYPED, UNTYPED_INSIDE),
+            streaming=(
+                text_has("cuts an argument that comes twice", r'name="(\w+)" s(?s:.)*name="\1" s'),
+            ),
+        ),
+    ),
     "kimi_k2": (
         Parser(
             parser="kimi_k2",
             differences=(
                 UNTYPED,
+                UNTYPED_TEXT,
                 UNTYPED_INSIDE,
                 mark_ends_call("<|tool_call_end|>", "<|tool_calls_section_end|>"),
             ),
@@ -231,7 +264,17 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
     "glm_47": (replace(GLM, parser="glm47"),),
     "hunyuan": (_hy_3(":opensource"),),
     "minimax_m2": (Parser(parser="minimax_m2", differences=(UNTYPED,)),),
-    "minimax_m3": (Parser(parser="minimax_m3", differences=(UNTYPED,)),),
+    "minimax_m3": (
+        Parser(
+            parser="minimax_m3",
+            differences=(
+                UNTYPED,
+                Difference(
+                    "needs one name at both ends of an argument", names_differ
+                ),
+            ),
+        ),
+    ),
     "granite_3": (
         Parser(
             parser="granite",
@@ -250,7 +293,12 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
         ),
     ),
     "apriel": (HUNYUAN_A13B,),
-    "internlm": (Parser(parser="internlm"),),
+    "internlm": (
+        Parser(
+            parser="internlm",
+            differences=(mark_ends_call("<|action_start|>", "<|action_end|>", "<|plugin|>"),),
+        ),
+    ),
     "minicpm_5": (
         Parser(
             parser="minicpm5",
@@ -346,7 +394,7 @@ PARSERS: dict[str, tuple[Parser, ...]] = {
             streaming=(CONTENT_BEFORE, mark_ends_call("<function_calls>")),
         ),
     ),
-    "plamo_3": (Parser(parser="plamo3"),),
+    "plamo_3": (Parser(parser="plamo3", differences=(UNTYPED_INSIDE,)),),
     "xlam_2": (Parser(parser="xlam", streaming=(UNRELIABLE,)),),
 }  # fmt: skip
 
