@@ -142,7 +142,7 @@ class Comparer:
         return int(at[0]) * 32 + int(mask[at[0]]).bit_length() - 1
 
     def _forced(self, masks: Mapping[str, bytes], token: int | None) -> list[int]:
-        """The next token, or the one that stops, where some engine forbids it."""
+        """Return the next token, behind the text the stop token, if an engine forbids it."""
         wanted = self._stop if token is None else token
         words = [np.frombuffer(mask, dtype=np.uint32) for mask in masks.values()]
         return [] if all(_has(mask, wanted) for mask in words) else [wanted]

@@ -64,7 +64,7 @@ CHOICES = {
 
 
 def closers_of(name: str) -> np.ndarray:
-    """Return the tokens that end strings, values and tags, and the one that begins a call."""
+    """Return the tokens that end a string, a value or a tag, and the token that begins a call."""
     tokens = compiler(name).vocabulary.tokens
     special = len(tokens) - len(SPECIALS[name])
     begin = getattr(get_format(name), "begin", "")[:1].encode()

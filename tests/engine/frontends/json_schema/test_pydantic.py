@@ -15,7 +15,6 @@ import re
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, TypeVar
 
 import pydantic
@@ -25,8 +24,8 @@ from pydantic import networks as pydantic_networks
 from pydantic import types as pydantic_types
 from typing_extensions import TypedDict
 
-import engine
-from tests.engine.frontends.random_schemas import byte_vocabulary, noise, takes
+from tests.engine.frontends.json_schema.gateway_compiler import as_the_gateway_does
+from tests.engine.frontends.random_schemas import noise, takes
 
 MODES = ("validation", "serialization")
 
@@ -225,18 +224,6 @@ SAYS_LESS = (
     "PastDate", "IPv4Network", "IPv6Interface", "IPvAnyAddress", "HttpUrl", "Pattern", "Base64Str", "Json",
     "ByteSize",
 )  # fmt: skip
-
-
-@cache
-def compiler() -> engine.Compiler:
-    return engine.Compiler(byte_vocabulary())
-
-
-def as_the_gateway_does(schema: Any) -> engine.Compiled:
-    """Compile with the gateway's defaults."""
-    own = {"version": engine.SPEC_VERSION, "extra_keys": "none", "spelling": "canonical"}
-    node = {"type": "json_schema", "json_schema": schema, "switchyard": own}
-    return compiler().compile_structural_tag({"type": "structural_tag", "format": node})
 
 
 def schema_of(kind: Any, mode: str) -> Any:

@@ -5,28 +5,15 @@ with the installed zod.
 """
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import engine
-from tests.engine.frontends.random_schemas import byte_vocabulary, takes
+from tests.engine.frontends.json_schema.gateway_compiler import as_the_gateway_does
+from tests.engine.frontends.random_schemas import takes
 
 RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name("zod_schemas.json").read_text())
-
-
-@cache
-def compiler() -> engine.Compiler:
-    return engine.Compiler(byte_vocabulary())
-
-
-def as_the_gateway_does(schema: Any) -> engine.Compiled:
-    """Compile with the gateway's defaults."""
-    own = {"version": engine.SPEC_VERSION, "extra_keys": "none", "spelling": "canonical"}
-    node = {"type": "json_schema", "json_schema": schema, "switchyard": own}
-    return compiler().compile_structural_tag({"type": "structural_tag", "format": node})
 
 
 def written(value: Any) -> str:
